@@ -57,6 +57,8 @@ std::string_view ReasonPhrase(unsigned status) {
       return "OK";
     case 204:
       return "No Content";
+    case 308:
+      return "Permanent Redirect";
     case 400:
       return "Bad Request";
     case 401:

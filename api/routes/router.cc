@@ -12,6 +12,7 @@
 #include "api/opentsdb/questions.h"
 #include "api/opentsdb/version_endpoint.h"
 #include "api/routes/ingest_endpoint.h"
+#include "api/ui/page_endpoint.h"
 #include "config/values/glob.h"
 #include "ingest/text/percent.h"
 
@@ -66,6 +67,9 @@ constexpr Route WithoutStore(Route route) {
 constexpr Route kRoutes[] = {
     WithoutStore({Method::kGet, "/healthz", kOpen, MakeInline<GetHealth>}),
     WithoutStore({Method::kGet, "/readyz", kOpen, MakeInline<GetReady>}),
+    WithoutStore({Method::kGet, "/ui", kOpen, MakePageRedirect}),
+    WithoutStore({Method::kGet, "/ui/", kOpen, MakePageFile}),
+    WithoutStore({Method::kGet, "/ui/{file}", kOpen, MakePageFile}),
     WithoutStore({Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>, kNever}),
     WithoutStore({Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>, kNever}),
     {Method::kPost, "/-/settle", Role::kAdmin, MakeQuery<PostSettle>, kNever},
@@ -163,19 +167,20 @@ bool MatchPath(std::string_view pattern, std::string_view path,
   return pattern.empty() && path.empty();
 }
 
-// The path as the pattern has it, where one part is not as it should be.
+// The path as the pattern has it, where one part is not as it should be and another one is.
 std::optional<std::string> Mended(std::string_view pattern, std::string_view path) {
   std::string mended;
   size_t wrong = 0;
+  size_t right = 0;
   while (!pattern.empty() && !path.empty()) {
     const std::string_view expected = TakeSegment(&pattern);
     const std::string_view segment = TakeSegment(&path);
     const bool is_argument = expected.starts_with('{');
     if (segment.empty()) return std::nullopt;
-    if (!is_argument && segment != expected) ++wrong;
+    if (!is_argument) ++(segment == expected ? right : wrong);
     mended.append("/").append(is_argument ? segment : expected);
   }
-  if (wrong != 1 || !pattern.empty() || !path.empty()) return std::nullopt;
+  if (wrong != 1 || right == 0 || !pattern.empty() || !path.empty()) return std::nullopt;
   return mended;
 }
 

@@ -36,6 +36,7 @@ tables = false
 std::optional<Role> RoleThatIsDue(const Route& route) {
   const std::string_view path = route.path;
   if (path == "/healthz" || path == "/readyz") return std::nullopt;
+  if (path.starts_with("/ui")) return std::nullopt;  // The page's files, which tell of no data.
   if (path == "/ping" || path == "/health") return std::nullopt;  // InfluxDB's.
   if (path == "/metrics") return Role::kMetrics;
   if (route.method == Method::kGet) return Role::kRead;
@@ -62,8 +63,9 @@ std::string QueryFor(const Route& route) {
 
 std::string PathTo(const Route& route) {
   std::string path(route.path);
-  for (const auto& [placeholder, value] : {std::pair("{stream}", "s"), std::pair("{table}", "ROWS"),
-                                           std::pair("{key}", "a"), std::pair("{column}", "F:x")}) {
+  for (const auto& [placeholder, value] :
+       {std::pair("{stream}", "s"), std::pair("{table}", "ROWS"), std::pair("{key}", "a"),
+        std::pair("{column}", "F:x"), std::pair("{file}", "main.mjs")}) {
     const size_t at = path.find(placeholder);
     if (at != std::string::npos) path.replace(at, std::string(placeholder).size(), value);
   }

@@ -40,7 +40,8 @@ TEST(RouterTest, APathWithOneWrongPartHasANearOne) {
   EXPECT_EQ(NearPath("/v2/streams/server/latest"), "/v1/streams/server/latest");
   EXPECT_EQ(NearPath("/v1/streams/server/lastest"), "/v1/streams/server/latest");
   EXPECT_EQ(NearPath("/v1/tables/T/rows/a%2Fb/mutation"), "/v1/tables/T/rows/a%2Fb/mutations");
-  for (const char* path : {"/", "", "/metric", "/v2/table/T", "/v1/tables//row", "*"}) {
+  for (const char* path :
+       {"/", "", "/metric", "/v2/table/T", "/v1/tables//row", "/iu/main.mjs", "*"}) {
     EXPECT_EQ(NearPath(path), "") << path;
   }
   EXPECT_EQ(NearPath("/v1/tables/" + std::string(1000, 'x') + "/row"), "");

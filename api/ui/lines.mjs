@@ -1,0 +1,93 @@
+// From an answer about events to the lines of a plot.
+
+import { isNumber, textOf } from './json.mjs';
+import { matches } from './question.mjs';
+
+// Which columns are drawn, and which tell lines apart. Asked for are names and globs, of steps with
+// several `agg` as field:agg. Whatever else comes (the key's fields, `by`) tells apart.
+function columnsOf({ columns, rows }, fields, by) {
+  const isAsked = (name) => !by.includes(name) && fields.some((glob) =>
+    matches(glob, name) || matches(glob, name.replace(/:[a-z0-9]+$/, '')));
+  // A field may come back under another spelling than it was asked by.
+  const hasNumbers = (at) => rows.some((row) => isNumber(row[at]));
+  const places = columns.map((_, at) => at).slice(1);
+  let drawn = places.filter((at) => isAsked(columns[at]));
+  if (drawn.length === 0) {
+    drawn = places.filter((at) => !by.includes(columns[at]) && hasNumbers(at));
+  }
+  return { drawn, apart: places.filter((at) => !drawn.includes(at)) };
+}
+
+// {lines: [{name, points: [{time, value, text}]}], others}: points in order of time, `value` null
+// where a step is empty, `others` counting values that are no numbers and so have no place.
+export function linesOf(answer, { fields, by, hasSteps }) {
+  const columns = answer.columns.map(textOf);
+  const { drawn, apart } = columnsOf({ columns, rows: answer.rows }, fields, by);
+  const lines = new Map();
+  let others = 0;
+  for (const row of answer.rows) {
+    const group = apart.filter((at) => row[at] !== null)
+      .map((at) => `${columns[at]}=${textOf(row[at])}`).join(' ');
+    for (const at of drawn) {
+      const value = row[at];
+      // An event that lacks a field says nothing of it; a step that lacks it is empty.
+      if (value === null && !hasSteps) continue;
+      if (value !== null && !isNumber(value)) {
+        ++others;
+        continue;
+      }
+      const name = [columns[at], group].filter((one) => one !== '').join(' ');
+      if (!lines.has(name)) lines.set(name, { name, points: [] });
+      lines.get(name).points.push({
+        time: Number(row[0]),
+        value: value === null ? null : Number(value),
+        text: textOf(value),
+      });
+    }
+  }
+  const found = [...lines.values()];
+  for (const line of found) line.points.sort((a, b) => a.time - b.time);
+  return { lines: found, others };
+}
+
+// The distance beyond which two points are not joined: of steps one step; of events three times
+// the usual one, since nobody says how often they should come.
+export function reachOf(line, step) {
+  if (step) return step * 1.5;
+  const distances = [];
+  for (let i = 1; i < line.points.length; ++i) {
+    distances.push(line.points[i].time - line.points[i - 1].time);
+  }
+  distances.sort((a, b) => a - b);
+  return distances.length === 0 ? 0 : 3 * distances[distances.length >> 1];
+}
+
+// The line in pieces, cut where a value is null or nothing came for longer than `reach`.
+export function piecesOf(points, reach) {
+  const pieces = [];
+  let piece = [];
+  const cut = () => {
+    if (piece.length > 0) pieces.push(piece);
+    piece = [];
+  };
+  for (const point of points) {
+    const before = piece.at(-1);
+    if (point.value === null || (before && point.time - before.time > reach)) cut();
+    if (point.value !== null) piece.push(point);
+  }
+  cut();
+  return pieces;
+}
+
+// The place of the point nearest to a time; -1 where there is none.
+export function nearest(points, time) {
+  let low = 0;
+  let high = points.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (points[middle].time < time) low = middle + 1;
+    else high = middle;
+  }
+  if (low > 0 && time - points[low - 1].time < points[low].time - time) --low;
+  return points.length === 0 ? -1 : low;
+}

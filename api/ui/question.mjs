@@ -1,0 +1,71 @@
+// From what is typed to a question's URL, and to the fragment under which it can be found again.
+
+// As encodeURIComponent, but that %HH stays the byte that it says (keys are arbitrary bytes), and
+// that nothing is left which ends a string of the shell.
+export function escape(text) {
+  return text.replace(/%[0-9A-Fa-f]{2}|[^%]+|%/g, (part) =>
+    /^%./.test(part) ? part : encodeURIComponent(part)).replace(/'/g, '%27');
+}
+
+// "hostname=web01&LOAD>3" as [name, value] pairs. What a part compares with is told by its first
+// operator: `=` alone makes it a parameter of the URL, as a filter, `table=` or `scan=1`; any other
+// makes it a `where`.
+export function readFilters(text) {
+  const params = [];
+  for (const part of text.split('&')) {
+    if (part.trim() === '') continue;
+    const operator = /[<>]=?|!=|=/.exec(part);
+    if (operator && operator[0] === '=') {
+      const name = part.slice(0, operator.index);
+      params.push([name.trim(), part.slice(operator.index + 1)]);
+    } else if (operator) {
+      params.push(['where', part.trim()]);
+    } else {
+      params.push([part.trim(), '']);
+    }
+  }
+  return params;
+}
+
+// Relative to the page, so that it is right behind a proxy that serves the daemon below a path.
+// `path` is a list of segments; parameters without a value are left out.
+export function targetOf(path, params) {
+  const query = params.filter(([, value]) => value !== null && value !== '')
+    .map(([name, value]) => `${escape(name)}=${escape(value)}`);
+  const target = path.map(encodeURIComponent).join('/').replace(/'/g, '%27');
+  return query.length === 0 ? target : `${target}?${query.join('&')}`;
+}
+
+// What asks the same in a shell; the token is to be in $TOKEN there.
+export function curlOf(url, hasToken) {
+  return `curl -s ${hasToken ? '-H "Authorization: Bearer $TOKEN" ' : ''}'${url}'`;
+}
+
+// "#plot?stream=server&step=1m" -> {view, params}. The first of `views` where there is no such one.
+export function readFragment(hash, views) {
+  const [name, query] = split(hash.replace(/^#/, ''), '?');
+  const view = views.includes(name) ? name : views[0];
+  return { view, params: new URLSearchParams(view === name ? query : '') };
+}
+
+export function writeFragment(view, params) {
+  const query = String(params);
+  return query === '' ? `#${view}` : `#${view}?${query}`;
+}
+
+// "a, b\,c" -> ["a", "b,c"], as lists are read by the daemon.
+export function readList(text) {
+  const found = text.match(/(?:\\,|[^,])+/g) ?? [];
+  return found.map((one) => one.trim().replace(/\\,/g, ',')).filter((one) => one !== '');
+}
+
+// Whether a name is what `glob` says, in which * is any text and ? any character.
+export function matches(glob, name) {
+  const pattern = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&').replace(/\*/g, '.*').replace(/\?/g, '.');
+  return new RegExp(`^${pattern}$`, 'su').test(name);
+}
+
+function split(text, at) {
+  const place = text.indexOf(at);
+  return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + 1)];
+}
