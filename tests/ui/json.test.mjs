@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { Exact, isNumber, parseExact, textOf } from '../../api/ui/json.mjs';
+
+test('integers beyond 2^53 keep their digits', () => {
+  const [big, least, safe] = parseExact('[9007199254740993, -9223372036854775808, 9007199254740991]');
+  assert.equal(textOf(big), '9007199254740993');
+  assert.equal(textOf(least), '-9223372036854775808');
+  assert.equal(safe, 9007199254740991);
+  assert.ok(big instanceof Exact && isNumber(big));
+  assert.equal(Number(big), 9007199254740992);
+});
+
+test('a float keeps the spelling by which it is no integer', () => {
+  assert.deepEqual(parseExact('[2.0, 0.02, 1e300, -0.0, -0]').map(textOf),
+                   ['2.0', '0.02', '1e300', '-0.0', '-0']);
+  assert.equal(parseExact('0.02'), 0.02);
+});
+
+test('a time that is finer than a millisecond keeps its digits', () => {
+  assert.equal(textOf(parseExact('[1426535612045.125]')[0]), '1426535612045.125');
+});
+
+test('what is no number is as JSON.parse has it', () => {
+  for (const text of ['null', 'true', ' [ ] ', '{}', '{"a":{"b":[1,"x",false,null]},"c":""}',
+                      '"\\u00e9\\n\\"\\\\"', '[[],[1],{"":0}]', '12', '{ "a" : 1 , "b" : 2 }\n']) {
+    assert.equal(JSON.stringify(parseExact(text)), JSON.stringify(JSON.parse(text)));
+  }
+});
+
+test('a name from outside is a name, whatever it says', () => {
+  const object = parseExact('{"__proto__": {"a": 1}, "constructor": 2}');
+  assert.deepEqual(Object.keys(object), ['__proto__', 'constructor']);
+  assert.equal(object.toString, undefined);
+});
+
+test('a long text is read in one go', () => {
+  const text = 'a\\n'.repeat(1000000);
+  assert.equal(parseExact(`"${text}"`).length, 2000000);
+});
+
+test('what ends early, or goes on, is an error', () => {
+  for (const text of ['', '[', '[1', '[1,]', '{"a"}', '{"a":}', '"a', '1 2', 'nul', '[1 2]', '-', '{a:1}']) {
+    assert.throws(() => parseExact(text), SyntaxError, text);
+  }
+});
+
+test('bytes are shown as the daemon tells them', () => {
+  assert.equal(textOf(parseExact('{"base64": "/wA="}')), '{"base64": "/wA="}');
+  assert.equal(textOf(parseExact('[1.0, "a", null, [true]]')), '[1.0, "a", null, [true]]');
+  assert.equal(textOf(null), '');
+  assert.equal(textOf('a\n<b>'), 'a\n<b>');
+});

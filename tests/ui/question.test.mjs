@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { curlOf, escape, matches, readFilters, readFragment, readList, targetOf,
+         writeFragment } from '../../api/ui/question.mjs';
+
+test('the first operator of a filter tells what it is', () => {
+  assert.deepEqual(readFilters('hostname=web01&LOAD>3'),
+                   [['hostname', 'web01'], ['where', 'LOAD>3']]);
+  assert.deepEqual(readFilters('a>=1&b<=2&c!=3&d=x>y&e<4'),
+                   [['where', 'a>=1'], ['where', 'b<=2'], ['where', 'c!=3'], ['d', 'x>y'],
+                    ['where', 'e<4']]);
+  assert.deepEqual(readFilters('scan=1& where=x=1 &field.limit=5&&'),
+                   [['scan', '1'], ['where', 'x=1 '], ['field.limit', '5']]);
+  assert.deepEqual(readFilters('lone'), [['lone', '']]);
+});
+
+test('a question is a path and what was typed, without what was left out', () => {
+  assert.equal(targetOf(['v1', 'streams', 'server', 'events'],
+                        [['hostname', 'web 01'], ['from', ''], ['to', null], ['fields', 'CPU/*']]),
+               'v1/streams/server/events?hostname=web%2001&fields=CPU%2F*');
+  assert.equal(targetOf(['v1', 'tables', 'a/b?c'], []), 'v1/tables/a%2Fb%3Fc');
+});
+
+test('what is typed stays what it is in a URL', () => {
+  assert.equal(escape('a+b&c=d#e'), 'a%2Bb%26c%3Dd%23e');
+  assert.equal(escape('%26 %ff %zz 100%'), '%26%20%ff%20%25zz%20100%25');
+  assert.equal(escape('é'), '%C3%A9');
+});
+
+test('no value ends the text that the shell takes', () => {
+  const target = targetOf(['v1', 'streams', "it's", 'events'], [['a', "x'; rm -rf /; '"]]);
+  assert.ok(!target.includes("'"));
+  assert.equal(curlOf(`http://h/${target}`, true).split("'").length, 3);
+  assert.equal(curlOf('http://h/v1', true), 'curl -s -H "Authorization: Bearer $TOKEN" \'http://h/v1\'');
+  assert.equal(curlOf('http://h/v1', false), "curl -s 'http://h/v1'");
+});
+
+test('a view and its question come back from the fragment', () => {
+  const views = ['explore', 'plot'];
+  const asked = new URLSearchParams({ stream: 'a b', filters: 'x=1&y>2', prefix: 'k#%00?' });
+  const { view, params } = readFragment(writeFragment('plot', asked), views);
+  assert.equal(view, 'plot');
+  assert.deepEqual([...params], [...asked]);
+  assert.equal(writeFragment('plot', new URLSearchParams()), '#plot');
+});
+
+test('a fragment that names no view is the first one, without a question', () => {
+  for (const hash of ['', '#', '#none?stream=a']) {
+    const { view, params } = readFragment(hash, ['explore', 'plot']);
+    assert.equal(view, 'explore');
+    assert.deepEqual([...params], []);
+  }
+});
+
+test('lists and globs are read as the daemon reads them', () => {
+  assert.deepEqual(readList('a, b\\,c ,,CPU/*'), ['a', 'b,c', 'CPU/*']);
+  assert.deepEqual(readList(''), []);
+  assert.ok(matches('CPU/*', 'CPU/CPU1_USR') && matches('a?c', 'abc') && matches('a.b', 'a.b'));
+  assert.ok(!matches('CPU/*', 'xCPU/1') && !matches('a.b', 'axb') && !matches('a', 'ab'));
+});
