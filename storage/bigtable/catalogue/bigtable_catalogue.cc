@@ -305,7 +305,8 @@ Result<bool> BigtableCatalogue::TryAdopt(const Schema& wanted, const FilePrint& 
   return true;
 }
 
-// What stays of them, since the service is away by then, is read at each look, and says nothing.
+// What stays of them, since the service is away by then, has its mark read at each look, and says
+// nothing.
 void BigtableCatalogue::ForgetNotes(const std::vector<TableId>& dropped) {
   std::vector<CatalogueEntry> gone;
   for (const TableId id : dropped) gone.push_back(notes_.Forget(id));

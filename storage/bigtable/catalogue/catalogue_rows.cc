@@ -41,6 +41,20 @@ void Set(std::string_view qualifier, std::string_view value, data_api::Mutation*
   cell->set_value(std::string(value));
 }
 
+std::string NewMark() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+// One that is sent again behind what others wrote meanwhile must not be taken for the one before
+// that.
+void RenewMark(CatalogueEntry* entry) {
+  if (entry->mutations().empty()) return;
+  data_api::Mutation& last = *entry->mutable_mutations()->rbegin();
+  if (!last.has_set_cell() || last.set_cell().column_qualifier() != kChangedColumn) return;
+  last.mutable_set_cell()->set_value(NewMark());
+}
+
 std::string NewIdOfTables() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
@@ -58,6 +72,8 @@ void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_
                       CatalogueEntry* entry) {
   SetCatalogueCell(qualifier, value, time, entry->add_mutations());
 }
+
+void MarkChanged(CatalogueEntry* entry) { SetCatalogueCell(kChangedColumn, NewMark(), 0, entry); }
 
 CatalogueRows::CatalogueRows(BigtableClient* client)
     : client_(*client), table_(client->TableName(kCatalogueTable)) {}
@@ -171,7 +187,9 @@ Result<std::vector<CatalogueRow>> CatalogueRows::ReadAll(RowsQuery query) {
 
 Status CatalogueRows::Write(std::vector<CatalogueEntry> entries) {
   std::vector<BulkRow> rows;
-  for (CatalogueEntry& entry : entries) rows.push_back({.table = &table_, .entry = &entry});
+  for (CatalogueEntry& entry : entries) {
+    rows.push_back({.table = &table_, .entry = &entry, .before_try = &RenewMark});
+  }
   Send(&rows, client_.NewDeadline());
   for (const BulkRow& row : rows) {
     if (!row.ended.ok()) return ErrorOf(row.ended, table_);

@@ -57,6 +57,10 @@ void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_
 void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
                       CatalogueEntry* entry);
 
+// As the last of an entry of a row of fields: the row gets a mark that it never had, at each try to
+// write it another one.
+void MarkChanged(CatalogueEntry* entry);
+
 class CatalogueRows {
  public:
   // `client` outlives it.

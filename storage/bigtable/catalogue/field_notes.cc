@@ -1,10 +1,7 @@
 #include "storage/bigtable/catalogue/field_notes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
-#include <random>
 
 namespace tallyd {
 namespace {
@@ -30,11 +27,6 @@ std::string FieldColumn(std::string_view field, char what) {
 }
 
 std::string MissedRow(TableId table) { return std::string(kMissedRows) + std::to_string(table); }
-
-std::string NewMark() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}", random(), random());
-}
 
 // The entry of a row, which is the last one or a new one.
 CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* entries) {
@@ -132,7 +124,7 @@ std::vector<CatalogueEntry> FieldNotes::EntriesOf(const BigtableBatch::Notes& no
                        &EntryOf(MissedRow(missed.first), &entries));
     }
   }
-  for (CatalogueEntry& entry : entries) SetCatalogueCell(kChangedColumn, NewMark(), 0, &entry);
+  for (CatalogueEntry& entry : entries) MarkChanged(&entry);
   return entries;
 }
 

@@ -148,6 +148,10 @@ void WriteWhole(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime d
   Retry retry(client->ending(), deadline);
   while (true) {
     if (paced == Paced::kYes) AwaitTurn(client, left.size(), deadline);
+    for (const size_t at : left) {
+      const BulkRow& row = (*rows)[at];
+      if (row.before_try != nullptr) row.before_try(row.entry);
+    }
     const SteadyTime until = retry.attempt_deadline(client->config().attempt_us);
     SendBulk(client, rows, left, until);
     SendChecks(client, rows, left, until);

@@ -30,6 +30,8 @@ struct BulkRow {
   data_api::MutateRowsRequest::Entry* entry = nullptr;
   // A row that is written only if it holds nothing newer.
   data_api::CheckAndMutateRowRequest* check = nullptr;
+  // Is to change the entry, or its next part, before each try.
+  void (*before_try)(data_api::MutateRowsRequest::Entry* entry) = nullptr;
   RpcStatus ended = {};
   bool matched = false;    // Of a check that ended well: its predicate did.
   bool goes_once = false;  // It is not tried again.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+
 #include "tests/storage/bigtable/service.h"
 
 namespace tallyd {
@@ -81,6 +84,37 @@ TEST(FieldNotes, OnlyRowsThatChangedAreReadAgain) {
   EXPECT_EQ(ours.Fields("one").size(), 2u);
   EXPECT_EQ(ours.Fields("many").size(), 1u);
   EXPECT_EQ(reads_of_a_load(), 2u);
+}
+
+TEST(FieldNotes, AFieldIsSeenThoughAnEarlierOneIsSentAgainBehindIt) {
+  BigtableService service;
+  const auto client = service.Connect();
+  CatalogueRows rows(client.get());
+  ASSERT_TRUE(rows.Open());
+  FieldNotes ours;
+  FieldNotes others;
+  const auto note = [&](const std::string& field) {
+    BigtableBatch::Notes notes;
+    notes.fields[{"s", field}] = TypeBit(ValueType::kInt64);
+    EXPECT_TRUE(rows.Write(others.EntriesOf(notes, 5, 0)));
+  };
+  std::atomic<int> tries = 0;
+  service.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "Entry") return {};
+    const int before = tries++;
+    if (before == 0) {
+      return {tablet::Outcome::kUnanswered, {grpc::StatusCode::UNAVAILABLE, "it is done"}};
+    }
+    if (before == 1) {
+      EXPECT_TRUE(ours.Load(&rows));
+      note("b");
+    }
+    return {};
+  });
+  note("a");
+  ASSERT_EQ(tries, 3);
+  ASSERT_TRUE(ours.Load(&rows));
+  EXPECT_EQ(ours.Fields("s").size(), 2u);
 }
 
 TEST(FieldNotes, WriteWhatIsKnownOnce) {
