@@ -39,27 +39,41 @@ CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* ent
 
 }  // namespace
 
+// At first whatever there is: a row that was noted before there were marks has none.
 Status FieldNotes::Load(CatalogueRows* rows, std::optional<SteadyTime> until) {
   for (const std::string_view prefix : {kFieldRows, kMissedRows}) {
-    if (Status loaded = LoadRows(prefix, rows, until); !loaded) return loaded;
+    std::vector<KeyRange> ranges = {PrefixRange(prefix)};
+    if (has_loaded_) {
+      Result<std::vector<KeyRange>> changed = Changed(prefix, rows, until);
+      if (!changed) return changed.error();
+      ranges = std::move(*changed);
+    }
+    if (Status loaded = LoadRows(std::move(ranges), rows, until); !loaded) return loaded;
   }
+  has_loaded_ = true;
   return {};
 }
 
-Status FieldNotes::LoadRows(std::string_view prefix, CatalogueRows* rows,
-                            std::optional<SteadyTime> until) {
-  const std::string changed_column(kChangedColumn);
+Result<std::vector<KeyRange>> FieldNotes::Changed(std::string_view prefix, CatalogueRows* rows,
+                                                  std::optional<SteadyTime> until) const {
   const auto marks = rows->ReadRanges({PrefixRange(prefix)}, kChangedColumn, until);
   if (!marks) return marks.error();
+  const std::string changed_column(kChangedColumn);
   std::vector<KeyRange> changed;
   for (const CatalogueRow& row : *marks) {
     const auto known = read_.find(row.key);
     if (known != read_.end() && known->second == row.cells.at(changed_column)) continue;
     changed.push_back(RangeOfKey(row.key));
   }
-  if (changed.empty()) return {};
-  const auto read = rows->ReadRanges(std::move(changed), "", until);
+  return changed;
+}
+
+Status FieldNotes::LoadRows(std::vector<KeyRange> ranges, CatalogueRows* rows,
+                            std::optional<SteadyTime> until) {
+  if (ranges.empty()) return {};
+  const auto read = rows->ReadRanges(std::move(ranges), "", until);
   if (!read) return read.error();
+  const std::string changed_column(kChangedColumn);
   const std::lock_guard lock(mutex_);
   for (const CatalogueRow& row : *read) {
     for (const auto& [qualifier, value] : row.cells) Take(row.key, qualifier, value);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "config/schema/key_ranges.h"
+#include "config/values/result.h"
 #include "storage/bigtable/batch/bigtable_batch.h"
 #include "storage/bigtable/catalogue/catalogue_rows.h"
 #include "storage/table_catalogue.h"
@@ -45,15 +47,20 @@ class FieldNotes {
   // By how and name, when that happened last.
   using OfTable = std::map<std::pair<uint8_t, std::string>, uint64_t>;
 
-  Status LoadRows(std::string_view prefix, CatalogueRows* rows, std::optional<SteadyTime> until);
+  // The rows whose mark is not the one that they were read with.
+  Result<std::vector<KeyRange>> Changed(std::string_view prefix, CatalogueRows* rows,
+                                        std::optional<SteadyTime> until) const;
+  Status LoadRows(std::vector<KeyRange> ranges, CatalogueRows* rows,
+                  std::optional<SteadyTime> until);
   void Take(std::string_view row, std::string_view qualifier, std::string_view value);
 
   mutable std::mutex mutex_;
   std::map<std::string, OfStream, std::less<>> streams_;  // Guarded by mutex_, like the next.
   std::map<TableId, OfTable> tables_;
   uint64_t last_spelled_ = 0;
-  // By row what it had in kChangedColumn when it was read. Of who loads.
+  // By row what it had in kChangedColumn when it was read. Of who loads, like the next.
   std::map<std::string, std::string> read_;
+  bool has_loaded_ = false;
 };
 
 }  // namespace tallyd

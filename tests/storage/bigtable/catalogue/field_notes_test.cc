@@ -86,6 +86,23 @@ TEST(FieldNotes, OnlyRowsThatChangedAreReadAgain) {
   EXPECT_EQ(reads_of_a_load(), 2u);
 }
 
+TEST(FieldNotes, WhatWasNotedBeforeThereWereMarksIsKnownFromTheFirstLookOn) {
+  const BigtableService service;
+  const auto client = service.Connect();
+  CatalogueRows rows(client.get());
+  ASSERT_TRUE(rows.Open());
+  std::vector<CatalogueEntry> old(2);
+  old[0].set_row_key("f/s");
+  SetCatalogueCell(std::string("LOAD\0001", 6), "", 0, &old[0]);
+  old[1].set_row_key("m/7");
+  SetCatalogueCell("1LOAD", "5", 0, &old[1]);
+  ASSERT_TRUE(rows.Write(old));
+  FieldNotes notes;
+  ASSERT_TRUE(notes.Load(&rows));
+  EXPECT_EQ(notes.Fields("s").size(), 1u);
+  EXPECT_EQ(notes.Missed(7).size(), 1u);
+}
+
 TEST(FieldNotes, AFieldIsSeenThoughAnEarlierOneIsSentAgainBehindIt) {
   BigtableService service;
   const auto client = service.Connect();
