@@ -258,7 +258,7 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
   Status Reach(SteadyTime until);
   void StartLooking();
   void TellForeign();
-  void LookForJournal();
+  void LookForJournal(SteadyTime deadline);
   Status StartRetention();
   Result<bool> HoldsRow(const TablePtr& table);
   // Of one try: who only wants to know about how much there is waits no longer.
@@ -322,7 +322,7 @@ void BigtableStore::StartLooking() {
     watch_.Tell(looked);
     TellForeign();
     if (looked) {
-      LookForJournal();
+      LookForJournal(deadline);
       for (const TablePtr& table : catalogue_.Tables()) samples_.AskAgain(*table, deadline);
     }
     return poll;
@@ -341,9 +341,9 @@ void BigtableStore::TellForeign() {
 }
 
 // Another daemon may have made it since this one looked.
-void BigtableStore::LookForJournal() {
+void BigtableStore::LookForJournal(SteadyTime deadline) {
   if (journal_.is_there()) return;
-  if (const Status looked = journal_.Open(); !looked) {
+  if (const Status looked = journal_.Open(deadline); !looked) {
     spdlog::debug("bigtable: the journal: {}", looked.error().message());
   }
   journal_.Start();

@@ -90,9 +90,9 @@ Journal::Journal(BigtableClient* client, const Clock* clock)
       table_(client->TableName(kJournalTable)),
       owner_(RandomDigits(4)) {}
 
-Status Journal::Open() {
+Status Journal::Open(std::optional<SteadyTime> until) {
   if (is_there_) return {};
-  const SteadyTime deadline = client_.NewDeadline();
+  const SteadyTime deadline = until.value_or(client_.NewDeadline());
   if (const Result<std::vector<Mark>> listed = List(deadline); listed) {
     is_there_ = true;
     return {};

@@ -66,8 +66,8 @@ class Journal {
   ~Journal() { Stop(); }
 
   // Looks whether the table is there, and makes it where batches are to be written to it. kInvalid,
-  // naming the key: it may not be made.
-  Status Open();
+  // naming the key: it may not be made. `until`: of the look, in place of the client's deadline.
+  Status Open(std::optional<SteadyTime> until = {});
   // Keeps leases from then on. Once; does nothing where there is no table.
   void Start();
   void Stop() { keeper_.Stop(); }  // Idempotent.

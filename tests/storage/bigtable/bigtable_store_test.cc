@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -195,6 +196,20 @@ TEST(BigtableStore, WithTheServiceAwayItSaysSoAndGoesOnByItself) {
   ASSERT_TRUE(service.server.Start());
   EXPECT_TRUE(Within(std::chrono::seconds(10), [&] { return daemon.store().State().writable; }));
   EXPECT_TRUE(daemon.Write("H", "r", 5, {{"A", "x", Value::Int(1)}}));
+}
+
+TEST(BigtableStore, ItSaysSoAlsoWhereItWasAboutToLookForAJournal) {
+  BigtableService service;
+  service.deadline_us = 3600 * kUsPerSecond;
+  OneOfTwo daemon(service);
+  std::atomic<bool> is_away = false;
+  service.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    if (call.table.ends_with("/tallyd_journal")) is_away = true;
+    if (!is_away) return {};
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::UNAVAILABLE, "away"}};
+  });
+  EXPECT_TRUE(Within(std::chrono::seconds(20), [&] { return !daemon.store().State().writable; }));
+  service.server.faults().Script({});
 }
 
 TEST(BigtableStore, ATableThatJoinsAStreamWithRowsIsNeverToldToBeWhole) {

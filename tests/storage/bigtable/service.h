@@ -15,14 +15,16 @@ namespace tallyd {
 
 struct BigtableService {
   tablet::TabletServer server;
-  bool whole_batches = false;  // Of the stores that are opened.
+  // Of the stores that are opened.
+  bool whole_batches = false;
+  int64_t deadline_us = 20 * kUsPerSecond;
 
   BigtableConfig Config() const {
     BigtableConfig config;
     config.project = "p";
     config.instance = "i";
     config.emulator = server.address();
-    config.deadline_us = 20 * kUsPerSecond;
+    config.deadline_us = deadline_us;
     config.attempt_us = 5 * kUsPerSecond;
     config.poll_us = 100 * kUsPerMs;
     config.channels = 2;
