@@ -36,6 +36,10 @@ void JournalSweep::TryLater(const std::string& key) {
   tries.again = TimeBehind(kPollsUntilTriedAgain);
 }
 
+bool JournalSweep::HasFailedForLong(const std::string& key) const {
+  return std::chrono::steady_clock::now() >= tries_.at(key).decides;
+}
+
 void JournalSweep::Start() {
   if (!journal_.is_there()) return;
   const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
@@ -62,7 +66,10 @@ std::map<std::string, std::string> JournalSweep::GivenUp() const {
 Status JournalSweep::Look() {
   const std::vector<std::string> left = writer_.unfinished().Keys();
   const Result<std::vector<Journal::Mark>> marks = journal_.List(client_.NewDeadline());
-  if (!marks) return marks.error();
+  if (!marks) {
+    tries_.clear();
+    return marks.error();
+  }
   ForgetFinished(left, *marks);
   Publish(*marks);
   const std::vector<std::string> due = Due(*marks);
@@ -125,8 +132,8 @@ void JournalSweep::Settle(Attempt* attempt) {
   const Error why = outcome.error();
   if (why.code() == ErrorCode::kCancelled) return;  // Another daemon was faster.
   TryLater(attempt->key);
-  const bool is_out_of_time = attempt->may_be_given_up && !outcome.failed().empty() &&
-                              std::chrono::steady_clock::now() >= tries_[attempt->key].decides;
+  const bool is_out_of_time =
+      attempt->may_be_given_up && !outcome.failed().empty() && HasFailedForLong(attempt->key);
   const bool is_lacking = attempt->lacks && why.code() == ErrorCode::kConflict;
   if (is_out_of_time || is_lacking) return GiveUp(attempt->key, why.message());
   spdlog::warn("bigtable: batch {} of the journal is not finished yet: {}", attempt->key,
@@ -136,7 +143,7 @@ void JournalSweep::Settle(Attempt* attempt) {
 void JournalSweep::GiveUpUnreadable(const FoundBatch& found) {
   const std::string& key = found.mark.key;
   TryLater(key);
-  if (!found.may_be_given_up()) return;
+  if (!found.may_be_given_up() || !HasFailedForLong(key)) return;
   const Result<std::vector<bool>> taken = journal_.Take({&found.mark, 1}, client_.NewDeadline());
   if (!taken || !taken->front()) return;
   GiveUp(key, found.lacks->message());

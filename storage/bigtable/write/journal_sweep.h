@@ -1,9 +1,9 @@
 // JournalSweep: finishes what others left in the journal, and what failed here. It looks every
 // `poll`; what it finds whose lease has ended goes the way of all batches (BatchWriter::Finish).
 // What cannot be finished is tried again, and given up when it is ten minutes old
-// (Journal::kGivenUpUs) and has failed here for thirty polls, so that not the first try after an
-// outage decides, or at once where something of it must not be sent any more: its row stays,
-// is counted and named, and nobody looks at it again.
+// (Journal::kGivenUpUs) and has failed here for thirty polls, in all of which the journal could be
+// read, so that not the first try after an outage decides; or at once where something of it must
+// not be sent any more. Then its row stays, is counted and named, and nobody looks at it again.
 //
 //   JournalSweep sweep(client, &journal, &finder, &writer);
 //   sweep.Start();     // A thread of its own.
@@ -50,6 +50,8 @@ class JournalSweep {
   void Settle(Attempt* attempt);
   SteadyTime TimeBehind(int polls) const;
   void TryLater(const std::string& key);
+  // REQUIRES: it is tried again later.
+  bool HasFailedForLong(const std::string& key) const;
   void GiveUp(const std::string& key, const std::string& why);
   void GiveUpUnreadable(const FoundBatch& found);
   void ForgetFinished(const std::vector<std::string>& left,
@@ -64,7 +66,8 @@ class JournalSweep {
     SteadyTime again;
     SteadyTime decides;  // Whether it is given up.
   };
-  std::map<std::string, Tries> tries_;  // By key. Of the thread that looks.
+  // By key, since the journal could not be read last. Of the thread that looks.
+  std::map<std::string, Tries> tries_;
   std::atomic<bool> stopping_ = false;
 
   mutable std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -139,6 +140,53 @@ TEST_F(JournalSweepTest, TheFirstTryAfterAnOutageDoesNotDecide) {
   RefuseNothing();
   EXPECT_TRUE(JournalEmpties());
   EXPECT_EQ(late.FailedBatches(), 0);
+}
+
+TEST_F(JournalSweepTest, NeitherDoesItWhereOneBeforeTheOutageHadFailed) {
+  LeaveOne(0);
+  std::atomic<int> refused = 0;
+  std::atomic<int> unread = 0;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    constexpr int kMoreThanThirtyPolls = 40;
+    if (call.method == "ReadRows" && call.table == kJournal && refused == 1 &&
+        unread < kMoreThanThirtyPolls) {
+      ++unread;
+      return {tablet::Outcome::kRefused, {grpc::StatusCode::PERMISSION_DENIED, "away"}};
+    }
+    if (call.method != "Entry" || call.row_key != "b" || refused == 2) return {};
+    ++refused;
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::INVALID_ARGUMENT, "not yet"}};
+  });
+  WholeDaemon late(service_, kTooLate);
+  EXPECT_TRUE(JournalEmpties());
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(late.FailedBatches(), 0);
+}
+
+TEST_F(JournalSweepTest, WhatANewerDaemonWroteIsNotGivenUpAtTheFirstLook) {
+  LeaveOne(0);
+  const auto client = service_.Connect();
+  ManualClock clock;
+  Journal journal(client.get(), &clock);
+  const SteadyTime soon = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  ASSERT_TRUE(journal.Open());
+  const std::string key = journal.List(soon)->at(0).key;
+  std::vector<Journal::NewRow> newer{{key, (**journal.Read(key, soon)).bytes}};
+  ++newer[0].bytes[0];
+  journal.Write(&newer, soon);
+  ASSERT_TRUE(newer[0].ended.ok());
+  std::atomic<int> reads = 0;
+  std::atomic<int> reads_until_given_up = 0;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    if (call.table != kJournal) return {};
+    if (call.method == "ReadRows") ++reads;
+    const bool is_first = call.method == "CheckAndMutateRow" && reads_until_given_up == 0;
+    if (is_first) reads_until_given_up = reads.load();
+    return {};
+  });
+  WholeDaemon late(service_, kTooLate);
+  EXPECT_TRUE(Within(std::chrono::seconds(20), [&] { return late.FailedBatches() == 1; }));
+  EXPECT_GT(reads_until_given_up, 3) << "one of its start, two of a look";
 }
 
 }  // namespace
