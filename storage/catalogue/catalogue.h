@@ -38,7 +38,7 @@ struct StoredCatalogue {
 
 // Of it what is to be written.
 struct CatalogueRecords {
-  std::vector<std::pair<std::string, StoredStream>> streams = {};  // By name.
+  std::vector<std::pair<std::string, StoredStream>> streams = {};  // Each with its name.
   std::vector<TableInfo> tables = {};
   std::optional<TableId> next_table = {};
 

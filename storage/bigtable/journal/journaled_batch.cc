@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/bytes/coding.h"
+#include "storage/bytes/record_parts.h"
 
 namespace tallyd {
 namespace {
@@ -19,13 +20,6 @@ constexpr uint8_t kAroundFlag = 2;
 void PutByte(std::string* out, uint8_t byte) { out->push_back(static_cast<char>(byte)); }
 
 const BigtableBatch::Step& RowsOf(const BigtableBatch& batch) { return batch.steps().front(); }
-
-bool GetText(ByteReader* in, std::string* text) {
-  std::string_view view;
-  if (!in->GetString(&view)) return false;
-  text->assign(view);
-  return true;
-}
 
 // How many there are of what takes at least a byte each.
 bool GetCount(ByteReader* in, size_t* count) { return in->GetNumber(count, in->left()); }

@@ -6,6 +6,7 @@
 
 #include "config/schema/merge_risk.h"
 #include "storage/bytes/coding.h"
+#include "storage/bytes/record_parts.h"
 
 namespace tallyd {
 namespace {
@@ -74,8 +75,7 @@ Result<MergeRecord> DecodeMergeRecord(std::string_view record) {
     merges.columns.push_back(std::move(of_column));
   }
   if (good && in.done()) return merges;
-  return Error(ErrorCode::kCorruption,
-               "the record of merged events is damaged, or was written by a newer tallyd");
+  return DamagedRecord("merged events");
 }
 
 std::map<TableId, std::vector<Telling>> FindTelling(const Schema& schema,

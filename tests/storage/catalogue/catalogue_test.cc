@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
