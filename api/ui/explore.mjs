@@ -2,7 +2,7 @@
 
 import { Asker, Superseded, token, urlOf } from './ask.mjs';
 import { cell, fillForm, make, problem, readForm, show, table } from './dom.mjs';
-import { textOf } from './json.mjs';
+import { namesOf, textOf } from './json.mjs';
 import { curlOf, readFilters, targetOf, writeFragment } from './question.mjs';
 
 // What each kind of question takes beside its filters.
@@ -101,7 +101,7 @@ function counted(rows, ...shown) {
 }
 
 function seriesTable(series) {
-  const columns = [...new Set(series.flatMap((one) => Object.keys(one)))];
+  const columns = [...new Set(series.flatMap(namesOf))];
   return counted(series, table(columns, series.map((one) =>
     columns.map((name) => one[name] ?? null))));
 }
@@ -109,9 +109,10 @@ function seriesTable(series) {
 // A line for each cell; the key stands at the first of its row.
 function cellsOf(row) {
   const lines = [];
-  for (const [family, columns] of Object.entries(row.cells)) {
-    for (const [qualifier, cells] of Object.entries(columns)) {
-      for (const { value, ts } of cells) {
+  for (const family of namesOf(row.cells)) {
+    const columns = row.cells[family];
+    for (const qualifier of namesOf(columns)) {
+      for (const { value, ts } of columns[qualifier]) {
         lines.push([lines.length === 0 ? row.key : '', `${family}:${qualifier}`, cell(value), ts]);
       }
     }
@@ -146,5 +147,5 @@ function fieldsAbout(fields, form) {
 }
 
 function tableAbout(told) {
-  return table(['of the table', ''], Object.entries(told).map(([name, value]) => [name, textOf(value)]));
+  return table(['of the table', ''], namesOf(told).map((name) => [name, textOf(told[name])]));
 }

@@ -15,9 +15,13 @@ export class Exact {
   }
 }
 
-const kString = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const kNumber = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const kSafeDigits = 15;  // An integer of so many digits is one double, which prints as it.
+
+// Under which an object keeps the order of its names where JavaScript has another one: it puts those
+// that are whole numbers first.
+const kNames = Symbol('names');
+const kWholeNumber = /^\d+$/;
 
 // Objects have no prototype: their names come from outside.
 export function parseExact(text) {
@@ -28,26 +32,34 @@ export function parseExact(text) {
   const skip = () => {
     while (text.charCodeAt(at) <= 32) ++at;
   };
-  const take = (pattern) => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text);
-    if (!found) fail();
-    at = pattern.lastIndex;
-    return found[0];
-  };
   const word = (spelled, value) => {
     if (!text.startsWith(spelled, at)) fail();
     at += spelled.length;
     return value;
   };
-  const string = () => JSON.parse(take(kString));
+  // Without a pattern: one that takes millions of escapes has no room on the stack.
+  const string = () => {
+    if (text[at] !== '"') fail();
+    const from = at;
+    let slashes;
+    do {
+      at = text.indexOf('"', at + 1);
+      if (at < 0) fail();
+      slashes = 0;
+      while (text[at - 1 - slashes] === '\\') ++slashes;
+    } while (slashes % 2 === 1);
+    return JSON.parse(text.slice(from, ++at));
+  };
   const number = () => {
     // Short integers, of which a heat map has a million, without a look at the pattern.
     let end = at;
     while (text.charCodeAt(end) >= 48 && text.charCodeAt(end) <= 57) ++end;
     const isShort = end > at && end - at <= kSafeDigits && !'.eE'.includes(text[end] ?? ' ');
     if (isShort) return Number(text.slice(at, at = end));
-    const spelled = take(kNumber);
+    kNumber.lastIndex = at;
+    const spelled = kNumber.exec(text)?.[0];
+    if (spelled === undefined) fail();
+    at += spelled.length;
     const value = Number(spelled);
     return String(value) === spelled ? value : new Exact(spelled);
   };
@@ -70,13 +82,16 @@ export function parseExact(text) {
     switch (text[at]) {
       case '{': {
         const object = Object.create(null);
+        const names = [];
         members('}', () => {
           const name = string();
+          if (!(name in object)) names.push(name);
           skip();
           word(':');
           skip();
           object[name] = value();
         });
+        if (names.some((name) => kWholeNumber.test(name))) object[kNames] = names;
         return object;
       }
       case '[': {
@@ -98,6 +113,11 @@ export function parseExact(text) {
   return whole;
 }
 
+// The names of an object of parseExact, in the order in which they came.
+export function namesOf(object) {
+  return object[kNames] ?? Object.keys(object);
+}
+
 export function isNumber(value) {
   return typeof value === 'number' || value instanceof Exact;
 }
@@ -108,10 +128,12 @@ export function textOf(value) {
   if (typeof value === 'string') return value;
   if (isNumber(value) || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return `[${value.map(quoted).join(', ')}]`;
-  return `{${Object.keys(value).map((name) => `"${name}": ${quoted(value[name])}`).join(', ')}}`;
+  const members = namesOf(value).map((name) => `${quoted(name)}: ${quoted(value[name])}`);
+  return `{${members.join(', ')}}`;
 }
 
-function quoted(value) {
+// As textOf, but text in its quotes: so 5 and "5" are two.
+export function quoted(value) {
   if (value === null) return 'null';
   return typeof value === 'string' ? JSON.stringify(value) : textOf(value);
 }

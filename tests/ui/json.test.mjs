@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { Exact, isNumber, parseExact, textOf } from '../../api/ui/json.mjs';
+import { Exact, isNumber, namesOf, parseExact, textOf } from '../../api/ui/json.mjs';
 
 test('integers beyond 2^53 keep their digits', () => {
   const [big, least, safe] = parseExact('[9007199254740993, -9223372036854775808, 9007199254740991]');
@@ -36,12 +36,21 @@ test('a name from outside is a name, whatever it says', () => {
 });
 
 test('a long text is read in one go', () => {
-  const text = 'a\\n'.repeat(1000000);
-  assert.equal(parseExact(`"${text}"`).length, 2000000);
+  for (const part of ['a\\n', '\\"', '\\\\']) {
+    const text = `"${part.repeat(5000000)}"`;
+    assert.ok(parseExact(text) === JSON.parse(text), part);
+  }
+});
+
+test('names come in the order in which the daemon gave them, numbers among them', () => {
+  const object = parseExact('{"b": 1, "10": {"9": 2, "1": 3}, "9": 4, "b": 5}');
+  assert.deepEqual(namesOf(object), ['b', '10', '9']);
+  assert.equal(textOf(object), '{"b": 5, "10": {"9": 2, "1": 3}, "9": 4}');
+  assert.deepEqual(namesOf(parseExact('{"b": 1, "a": 2}')), ['b', 'a']);
 });
 
 test('what ends early, or goes on, is an error', () => {
-  for (const text of ['', '[', '[1', '[1,]', '{"a"}', '{"a":}', '"a', '1 2', 'nul', '[1 2]', '-', '{a:1}']) {
+  for (const text of ['', '"', '"\\"', '[', '[1', '[1,]', '{"a"}', '{"a":}', '"a', '1 2', 'nul', '[1 2]', '-', '{a:1}']) {
     assert.throws(() => parseExact(text), SyntaxError, text);
   }
 });
@@ -49,6 +58,7 @@ test('what ends early, or goes on, is an error', () => {
 test('bytes are shown as the daemon tells them', () => {
   assert.equal(textOf(parseExact('{"base64": "/wA="}')), '{"base64": "/wA="}');
   assert.equal(textOf(parseExact('[1.0, "a", null, [true]]')), '[1.0, "a", null, [true]]');
+  assert.equal(textOf(parseExact('{"a\\"b": "\\n"}')), '{"a\\"b": "\\n"}');
   assert.equal(textOf(null), '');
   assert.equal(textOf('a\n<b>'), 'a\n<b>');
 });
