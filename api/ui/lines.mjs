@@ -1,20 +1,22 @@
 // From an answer about events to the lines of a plot.
 
-import { isNumber, textOf } from './json.mjs';
+import { isNumber, quoted, textOf } from './json.mjs';
 import { matches } from './question.mjs';
 
 // Which columns are drawn, and which tell lines apart. Asked for are names and globs, of steps with
-// several `agg` as field:agg. Whatever else comes (the key's fields, `by`) tells apart.
+// several `agg` as field:agg. Whatever else comes (the key's fields, `by`) tells apart; so does what
+// only a glob asks for and is no number anywhere: `*` means the key's fields, too.
 function columnsOf({ columns, rows }, fields, by) {
-  const isAsked = (name) => !by.includes(name) && fields.some((glob) =>
-    matches(glob, name) || matches(glob, name.replace(/:[a-z0-9]+$/, '')));
-  // A field may come back under another spelling than it was asked by.
+  const spellings = (name) => [name, name.replace(/:[a-z0-9]+$/, '')];
+  const isNamed = (name) => spellings(name).some((one) => fields.includes(one));
+  const isMeant = (name) => spellings(name).some((one) => fields.some((glob) => matches(glob, one)));
   const hasNumbers = (at) => rows.some((row) => isNumber(row[at]));
   const places = columns.map((_, at) => at).slice(1);
-  let drawn = places.filter((at) => isAsked(columns[at]));
-  if (drawn.length === 0) {
-    drawn = places.filter((at) => !by.includes(columns[at]) && hasNumbers(at));
-  }
+  const free = places.filter((at) => !by.includes(columns[at]));
+  const asked = free.filter((at) =>
+    isNamed(columns[at]) || (isMeant(columns[at]) && hasNumbers(at)));
+  // A field may come back under another spelling than it was asked by.
+  const drawn = asked.length > 0 ? asked : free.filter(hasNumbers);
   return { drawn, apart: places.filter((at) => !drawn.includes(at)) };
 }
 
@@ -26,8 +28,10 @@ export function linesOf(answer, { fields, by, hasSteps }) {
   const lines = new Map();
   let others = 0;
   for (const row of answer.rows) {
-    const group = apart.filter((at) => row[at] !== null)
-      .map((at) => `${columns[at]}=${textOf(row[at])}`).join(' ');
+    const given = apart.filter((at) => row[at] !== null);
+    const group = given.map((at) => `${columns[at]}=${textOf(row[at])}`).join(' ');
+    // Not the name: text may hold what looks like the next field, and 5 is not "5".
+    const groupKey = given.map((at) => `${at}=${quoted(row[at])}`).join(' ');
     for (const at of drawn) {
       const value = row[at];
       // An event that lacks a field says nothing of it; a step that lacks it is empty.
@@ -36,9 +40,12 @@ export function linesOf(answer, { fields, by, hasSteps }) {
         ++others;
         continue;
       }
-      const name = [columns[at], group].filter((one) => one !== '').join(' ');
-      if (!lines.has(name)) lines.set(name, { name, points: [] });
-      lines.get(name).points.push({
+      const key = `${at} ${groupKey}`;
+      if (!lines.has(key)) {
+        const name = [columns[at], group].filter((one) => one !== '').join(' ');
+        lines.set(key, { name, points: [] });
+      }
+      lines.get(key).points.push({
         time: Number(row[0]),
         value: value === null ? null : Number(value),
         text: textOf(value),

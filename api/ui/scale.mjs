@@ -26,26 +26,33 @@ export function ticks(from, to, count) {
   return [...found];
 }
 
-// What a tick is called: without the noise that a double has behind its 12th digit.
+// What a tick is called: without the noise that a double has behind its 15th digit. Whole numbers
+// have none, and beyond 2^53 need them all to be told apart.
 export function tickText(value) {
-  return String(Number(value.toPrecision(12)));
+  return String(Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 }
 
 function offsetMs(ms, utc) {
   return utc ? 0 : -new Date(ms).getTimezoneOffset() * 60000;
 }
 
-// About `count` moments within [from, to] that are round by the clock that is shown.
+// About `count` moments within [from, to] that are round by the clock that is shown, also where it
+// is put forward or back between them.
 export function timeTicks(from, to, count, utc) {
   const rough = (to - from) / Math.max(1, count);
   const step = kTimeSteps.find((one) => one >= rough) ?? kTimeSteps.at(-1) *
     Math.ceil(rough / kTimeSteps.at(-1));
-  const offset = offsetMs(from, utc);
   const found = [];
-  for (let at = Math.ceil((from + offset) / step) * step - offset; at <= to; at += step) {
+  let at = from;
+  for (;;) {
+    const offset = offsetMs(at, utc);
+    at = Math.ceil((at + offset) / step) * step - offset;
+    const moved = offsetMs(at, utc) - offset;
+    if (moved % step !== 0 && at - moved > (found.at(-1) ?? from)) at -= moved;
+    if (!(at <= to)) return { times: found, step };
     found.push(at);
+    at += 1;
   }
-  return { times: found, step };
 }
 
 function pad(number, digits) {
@@ -60,11 +67,18 @@ function partsOf(ms, utc) {
   return [day, time.slice(0, -1)];
 }
 
-// In whole, as finely as it is told: a time that is no whole millisecond has digits behind these.
+// In whole, as finely as it is told: a time that is no whole millisecond has digits behind these. A
+// clock that is put back shows an hour twice, so a local time says how far from UTC it is.
 export function timeText(value, utc) {
   const [day, time] = partsOf(Number(value), utc);
   const finer = /\.(\d+)$/.exec(String(value));
-  return `${day} ${time}${finer ? finer[1] : ''}`;
+  return `${day} ${time}${finer ? finer[1] : ''}${utc ? '' : offsetText(Number(value))}`;
+}
+
+function offsetText(ms) {
+  const minutes = Math.round(offsetMs(ms, false) / kUnits.m);
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return ` ${minutes < 0 ? '-' : '+'}${pad(hours, 2)}:${pad(rest, 2)}`;
 }
 
 // At an axis whose ticks are `step` apart: no more than tells them apart.

@@ -23,6 +23,21 @@ test('a key field tells events apart, also where it is a number', () => {
   assert.deepEqual(lines.map((line) => line.name), ['v meter=7', 'v meter=8']);
 });
 
+test('text that looks like another field joins no two lines', () => {
+  const { lines } = linesOf(answer(['ts', 'a', 'b', 'v'], [1, 'x b=y', null, 5], [1, 'x', 'y', 6],
+                                   [1, 5, null, 7], [1, '5', null, 8]), kEvents);
+  assert.deepEqual(lines.map((line) => line.points.map((point) => point.value)),
+                   [[5], [6], [7], [8]]);
+});
+
+test('where a glob means a key field, too, it tells lines apart', () => {
+  const told = answer(['ts', 'host', 'v'], [1, 'a', 5], [2, 'b', 6]);
+  const { lines, others } = linesOf(told, { ...kEvents, fields: ['*'] });
+  assert.deepEqual(lines.map((line) => line.name), ['v host=a', 'v host=b']);
+  assert.equal(others, 0);
+  assert.equal(linesOf(told, { ...kEvents, fields: ['host'] }).others, 2);
+});
+
 test('a name that is no text is one all the same', () => {
   const told = parseExact('{"columns": ["ts", {"base64": "/w=="}, "v"], "rows": [[1, "a", 5]]}');
   assert.deepEqual(linesOf(told, kEvents).lines.map((line) => line.name), ['v {"base64": "/w=="}=a']);
