@@ -22,9 +22,9 @@ export class Problem extends Error {
   constructor(status, detail, more = {}) {
     super(detail);
     this.status = status;  // 0: there was no answer.
-    this.title = more.title ?? '';
+    this.title = textOf(more.title);
     this.retryAfter = more.retryAfter ?? null;
-    this.errors = more.errors ?? [];
+    this.errors = Array.isArray(more.errors) ? more.errors : [];  // A proxy has errors of its own.
   }
 }
 
@@ -49,12 +49,17 @@ export class Asker {
 
 async function fetchJson(target, signal) {
   const headers = { Accept: 'application/json' };
+  if (!/^[\x20-\x7e]*$/.test(token.get())) {
+    throw new Problem(401, 'The token that was given holds a character that none has.');
+  }
   if (token.get() !== '') headers.Authorization = `Bearer ${token.get()}`;
   let answer;
   let text;
   try {
-    // Credentials: there are no cookies, but a browser's certificate counts as one.
-    answer = await fetch(urlOf(target), { headers, signal, credentials: 'same-origin' });
+    // Credentials: there are no cookies, but a browser's certificate counts as one. The daemon sends
+    // no question elsewhere, and the token follows nobody who does.
+    answer = await fetch(urlOf(target),
+                         { headers, signal, credentials: 'same-origin', redirect: 'error' });
     text = await answer.text();
   } catch (error) {
     throw new Problem(0, `The daemon does not answer, or its answer ended early (${error.message}).`);

@@ -66,7 +66,9 @@ export function problem(error) {
   const status = error.status ? `${error.status} ${error.title}`.trim() : '';
   const lines = [make('p', '', make('strong', '', status), status && ': ', error.message)];
   for (const one of error.errors ?? []) lines.push(make('p', '', textOf(one)));
-  if (error.retryAfter) lines.push(make('p', '', `Ask again in ${error.retryAfter} s.`));
+  if (/^\d+$/.test(error.retryAfter)) {  // A proxy may give a date.
+    lines.push(make('p', '', `Ask again in ${error.retryAfter} s.`));
+  }
   if (error.status === 401) lines.push(make('p', '', 'Give a token above.'));
   const box = make('div', 'problem', ...lines);
   box.setAttribute('role', 'alert');
