@@ -1,16 +1,17 @@
 // What the views share of the document. Whatever comes from outside becomes text here, never markup.
 
 import { Superseded } from './ask.mjs';
-import { isNumber, textOf } from './json.mjs';
+import { isNumber, textOf, visible } from './json.mjs';
 import { timeText } from './scale.mjs';
 
-const kMostCells = 50000;  // In a table: beyond it a browser takes seconds.
+const kMostCells = 50000;  // In a table: beyond it a browser takes seconds,
+const kMostLetters = 10000;  // and so in a cell.
 
 // An element with a class (or none) and children; of values their text, of null nothing.
 export function make(tag, name, ...children) {
   const element = document.createElement(tag);
   if (name) element.className = name;
-  element.append(...children.map((one) => one instanceof Node ? one : textOf(one)));
+  element.append(...children.map((one) => one instanceof Node ? one : visible(textOf(one))));
   return element;
 }
 
@@ -31,16 +32,18 @@ export const clock = {
 };
 
 // A value's cell; a time shows the daemon's own spelling when it is pointed at.
-export function cell(value, isTime = false) {
+function cell(value, isTime = false) {
   const isWhen = isTime && isNumber(value);
+  const text = isWhen ? timeText(value, clock.utc) : textOf(value);
+  const cut = text.length > kMostLetters ? `… (${text.length} characters)` : null;
   const element = make('td', isNumber(value) && !isWhen ? 'number' : '',
-                       isWhen ? timeText(value, clock.utc) : value);
+                       text.slice(0, kMostLetters), cut);
   if (isWhen) element.title = textOf(value);
   if (value === null) element.className = 'absent';
   return element;
 }
 
-// `rows` of values or of cells, in a frame of its own that scrolls.
+// `rows` of values or of elements, in a frame of its own that scrolls.
 export function table(columns, rows, timeColumns = []) {
   const most = Math.max(1, Math.floor(kMostCells / Math.max(1, columns.length)));
   const body = make('tbody', '');
@@ -57,7 +60,7 @@ export function table(columns, rows, timeColumns = []) {
                      make('table', '', make('thead', '', make('tr', '', ...heads)), body));
   frame.tabIndex = 0;  // It scrolls by keyboard, too.
   if (rows.length <= most) return frame;
-  const note = `The first ${most} of ${rows.length} rows are shown: ask for fewer rows or fields.`;
+  const note = `The first ${most} of ${rows.length} lines are shown: ask for fewer rows or fields.`;
   return make('div', '', make('p', 'note', note), frame);
 }
 

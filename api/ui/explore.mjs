@@ -1,7 +1,7 @@
 // Explore: events, latest values and series of a stream, rows of a table, as tables.
 
 import { Asker, Superseded, token, urlOf } from './ask.mjs';
-import { cell, fillForm, make, problem, readForm, show, table } from './dom.mjs';
+import { fillForm, make, problem, readForm, show, table } from './dom.mjs';
 import { namesOf, textOf } from './json.mjs';
 import { curlOf, readFilters, targetOf, writeFragment } from './question.mjs';
 
@@ -113,7 +113,7 @@ function cellsOf(row) {
     const columns = row.cells[family];
     for (const qualifier of namesOf(columns)) {
       for (const { value, ts } of columns[qualifier]) {
-        lines.push([lines.length === 0 ? row.key : '', `${family}:${qualifier}`, cell(value), ts]);
+        lines.push([lines.length === 0 ? row.key : '', `${family}:${qualifier}`, value, ts]);
       }
     }
   }

@@ -132,6 +132,16 @@ export function textOf(value) {
   return `{${members.join(', ')}}`;
 }
 
+// What would turn around, or hide, the text beside it, by its number: names and keys come from
+// whoever writes.
+const kUnseen =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+export function visible(text) {
+  return text.replace(kUnseen, (one) =>
+    `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
+
 // As textOf, but text in its quotes: so 5 and "5" are two.
 export function quoted(value) {
   if (value === null) return 'null';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { Exact, isNumber, namesOf, parseExact, textOf } from '../../api/ui/json.mjs';
+import { Exact, isNumber, namesOf, parseExact, textOf, visible } from '../../api/ui/json.mjs';
 
 test('integers beyond 2^53 keep their digits', () => {
   const [big, least, safe] = parseExact('[9007199254740993, -9223372036854775808, 9007199254740991]');
@@ -53,6 +53,11 @@ test('what ends early, or goes on, is an error', () => {
   for (const text of ['', '"', '"\\"', '[', '[1', '[1,]', '{"a"}', '{"a":}', '"a', '1 2', 'nul', '[1 2]', '-', '{a:1}']) {
     assert.throws(() => parseExact(text), SyntaxError, text);
   }
+});
+
+test('what would turn around or hide the text beside it is shown by its number', () => {
+  assert.equal(visible('a\u202eb\0c\u2069'), 'a⟨U+202E⟩b⟨U+0000⟩c⟨U+2069⟩');
+  assert.equal(visible('a\tb\né 日本 👩‍🔧'), 'a\tb\né 日本 👩‍🔧');
 });
 
 test('bytes are shown as the daemon tells them', () => {
