@@ -3,7 +3,7 @@
 import { Asker, Superseded, token, urlOf } from './ask.mjs';
 import { fillForm, make, problem, readForm, show, table } from './dom.mjs';
 import { namesOf, textOf } from './json.mjs';
-import { curlOf, readFilters, targetOf, writeFragment } from './question.mjs';
+import { curlOf, given, inList, readFilters, targetOf, writeFragment } from './question.mjs';
 
 // What each kind of question takes beside its filters.
 const kParams = {
@@ -13,15 +13,20 @@ const kParams = {
   rows: ['prefix', 'start', 'end', 'columns', 'from', 'to', 'versions', 'limit', 'cursor'],
 };
 
-export function targetOfQuestion(params) {
-  const kind = params.get('show') in kParams ? params.get('show') : 'events';
+function kindOf(params) {
+  const kind = params.get('show');
+  return Object.keys(kParams).includes(kind) ? kind : 'events';
+}
+
+function targetOfQuestion(params) {
+  const kind = kindOf(params);
   const path = kind === 'rows' ? ['v1', 'tables', params.get('table') ?? '', 'rows']
                                : ['v1', 'streams', params.get('stream') ?? '', kind];
   const filters = kind === 'rows' ? [] : readFilters(params.get('filters') ?? '');
-  return targetOf(path, [...filters, ...kParams[kind].map((name) => [name, params.get(name)])]);
+  return targetOf(path, [...filters, ...given(params, kParams[kind])]);
 }
 
-export function start(section, { names, ask }) {
+export function start(section, { ask }) {
   const form = section.querySelector('form');
   const about = section.querySelector('.about div');
   const answer = section.querySelector('.answer');
@@ -57,10 +62,11 @@ export function start(section, { names, ask }) {
   }
 
   return async (params) => {
-    await names(form);
+    const isAsked = params.has('stream') || params.has('table');
     fillForm(form, params);
+    if (isAsked) form.show.value = kindOf(params);
     describe();
-    if (!params.has('stream') && !params.has('table')) return answer.replaceChildren();
+    if (!isAsked) return answer.replaceChildren();
     const target = targetOfQuestion(params);
     const curl = make('pre', '', curlOf(urlOf(target), token.get() !== ''));
     await show(answer, async () => {
@@ -138,7 +144,7 @@ function fieldsAbout(fields, form) {
     button.type = 'button';
     button.title = 'Put it into Fields';
     button.addEventListener('click', () => {
-      const spelled = textOf(name).replace(/,/g, '\\,');
+      const spelled = inList(textOf(name)).replace(/%/g, '%25');
       form.fields.value = [form.fields.value, spelled].filter((one) => one !== '').join(',');
     });
     return button;

@@ -3,15 +3,15 @@
 
 import { Asker } from './ask.mjs';
 import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
-import { textOf } from './json.mjs';
-import { targetOf } from './question.mjs';
+import { textOf, visible } from './json.mjs';
+import { given, targetOf } from './question.mjs';
 import { heat, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 
 const kMinute = 60000;
 const kBottom = 24;
 const kLabel = 14;  // Pixels that a range must have to bear its name.
 
-export function start(section, { names, ask }) {
+export function start(section, { ask }) {
   const form = section.querySelector('form');
   const answer = section.querySelector('.answer');
   const asker = new Asker();
@@ -21,10 +21,9 @@ export function start(section, { names, ask }) {
   });
 
   return async (params) => {
-    await names(form);
     fillForm(form, params);
     if (!params.has('table')) return answer.replaceChildren();
-    const asked = ['table', 'metric', 'from', 'to'].map((name) => [name, params.get(name)]);
+    const asked = given(params, ['table', 'metric', 'from', 'to']);
     await show(answer, async () => {
       const told = await asker.get(targetOf(['v1', 'heatmap'], asked));
       return [...hotOf(told), ...map(told)];

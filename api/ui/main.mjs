@@ -5,6 +5,7 @@ import { Asker, Superseded, token } from './ask.mjs';
 import { clock, fillList } from './dom.mjs';
 import * as explore from './explore.mjs';
 import * as heatmap from './heatmap.mjs';
+import { textOf, visible } from './json.mjs';
 import * as lint from './lint.mjs';
 import * as plot from './plot.mjs';
 import { readFragment, writeFragment } from './question.mjs';
@@ -14,10 +15,11 @@ const state = document.getElementById('state');
 const tokenForm = document.getElementById('token');
 const forget = document.getElementById('forget');
 const clockList = document.getElementById('clock');
-const stateAskers = [new Asker(), new Asker()];
+const stateAsker = new Asker();
 
-// The names of streams and tables, asked for once for each token.
+// What is asked for once for each token: the names of streams and tables, and the version.
 let known = null;
+let version = null;
 
 async function nameLists() {
   const [streams, tables] = await Promise.all([
@@ -26,16 +28,24 @@ async function nameLists() {
            table: tables.tables.map((one) => one.name) };
 }
 
-// Fills a form's lists. Where the daemon refuses them, what the view asks itself tells why.
-async function names(form) {
-  known ??= nameLists();
+async function askVersion() {
   try {
-    const lists = await known;
+    return `${textOf((await new Asker().get('v1/status')).version)}, `;
+  } catch {
+    return '';  // It is not for every token.
+  }
+}
+
+// Fills a form's lists. Where the daemon refuses them, what the view asks itself tells why.
+async function fillNames(form) {
+  const asked = known ??= nameLists();
+  try {
+    const lists = await asked;
     for (const [name, list] of Object.entries(lists)) {
       if (form[name]) fillList(form[name], list);
     }
   } catch {
-    known = null;
+    if (known === asked) known = null;
   }
 }
 
@@ -47,9 +57,11 @@ function ask(view, params) {
 }
 
 const shows = Object.fromEntries(Object.entries(kViews).map(([name, view]) =>
-  [name, view.start(document.getElementById(name), { names, ask })]));
+  [name, view.start(document.getElementById(name), { ask })]));
+let routes = 0;
 
-function route() {
+async function route() {
+  const mine = ++routes;
   const { view, params } = readFragment(location.hash, Object.keys(kViews));
   for (const link of document.querySelectorAll('nav a')) {
     const name = link.hash.slice(1).split('?')[0];
@@ -59,17 +71,21 @@ function route() {
     // Back at a view, its last question is there again.
     if (name === view) link.hash = writeFragment(view, params);
   }
-  shows[view](params);
+  showState();
+  const form = document.querySelector(`#${view} form`);
+  if (form) await fillNames(form);
+  if (mine === routes) shows[view](params);  // Else another question has come.
 }
 
 async function showState() {
-  const [ready, status] = await Promise.allSettled([
-    stateAskers[0].get('readyz'), stateAskers[1].get('v1/status')]);
-  const reasons = [ready.reason, status.reason];
-  if (reasons.some((one) => one instanceof Superseded)) return;
-  const readiness = ready.value ? 'ready'
-    : ready.reason.status === 0 ? 'no answer' : `not ready: ${ready.reason.message}`;
-  state.textContent = status.value ? `${status.value.version}, ${readiness}` : readiness;
+  let readiness = 'ready';
+  try {
+    await stateAsker.get('readyz');
+  } catch (error) {
+    if (error instanceof Superseded) return;
+    readiness = error.status === 0 ? 'no answer' : `not ready: ${error.message}`;
+  }
+  state.textContent = visible(`${await version}${readiness}`);
 }
 
 function showToken() {
@@ -80,8 +96,8 @@ function showToken() {
 
 function takeToken() {
   known = null;
+  version = askVersion();
   showToken();
-  showState();
   route();
 }
 

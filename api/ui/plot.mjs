@@ -4,7 +4,7 @@ import { Asker } from './ask.mjs';
 import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
 import { notesOf } from './explore.mjs';
 import { linesOf, nearest, piecesOf, reachOf } from './lines.mjs';
-import { readFilters, readList, targetOf } from './question.mjs';
+import { given, readFilters, readList, targetOf } from './question.mjs';
 import { stepMs, tickText, ticks, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 
 const kColors = 8;
@@ -14,15 +14,14 @@ const kEdge = { left: 64, right: 12, top: 10, bottom: 26 };
 const kDashes = [['solid', []], ['dashed', [8, 4]], ['dotted', [2, 3]]];
 const kMostLines = kColors * kDashes.length;
 
-export function targetOfPlot(params) {
+function targetOfPlot(params) {
   const hasSteps = (params.get('step') ?? '') !== '';
   const asked = hasSteps ? ['from', 'to', 'fields', 'step', 'agg', 'by'] : ['from', 'to', 'fields'];
   return targetOf(['v1', 'streams', params.get('stream') ?? '', 'events'],
-                  [...readFilters(params.get('filters') ?? ''),
-                   ...asked.map((name) => [name, params.get(name)])]);
+                  [...readFilters(params.get('filters') ?? ''), ...given(params, asked)]);
 }
 
-export function start(section, { names, ask }) {
+export function start(section, { ask }) {
   const form = section.querySelector('form');
   const answer = section.querySelector('.answer');
   const asker = new Asker();
@@ -32,7 +31,6 @@ export function start(section, { names, ask }) {
   });
 
   return async (params) => {
-    await names(form);
     fillForm(form, params);
     if (!params.has('stream')) return answer.replaceChildren();
     const step = stepMs(params.get('step') ?? '');

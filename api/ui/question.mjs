@@ -27,11 +27,27 @@ export function readFilters(text) {
   return params;
 }
 
+const kLists = ['fields', 'columns', 'agg', 'by'];
+
+// What was given of a form: [name, value] of those of `names` that are not empty. Lists go without
+// the blanks between their parts, which the daemon would take for a part of a name.
+export function given(params, names) {
+  return names.map((name) => {
+    const text = params.get(name) ?? '';
+    return [name, kLists.includes(name) ? readList(text).map(inList).join(',') : text];
+  }).filter(([, value]) => value !== '');
+}
+
+// A name as a part of a list.
+export function inList(name) {
+  return name.replace(/,/g, '\\,');
+}
+
 // Relative to the page, so that it is right behind a proxy that serves the daemon below a path.
-// `path` is a list of segments; parameters without a value are left out.
+// `path` is a list of segments, `params` one of pairs. A filter may be for nothing (`rack=`): only
+// the caller knows what was left out.
 export function targetOf(path, params) {
-  const query = params.filter(([, value]) => value !== null && value !== '')
-    .map(([name, value]) => `${escape(name)}=${escape(value)}`);
+  const query = params.map(([name, value]) => `${escape(name)}=${escape(value)}`);
   const target = path.map(encodeURIComponent).join('/').replace(/'/g, '%27');
   return query.length === 0 ? target : `${target}?${query.join('&')}`;
 }
@@ -53,7 +69,7 @@ export function writeFragment(view, params) {
   return query === '' ? `#${view}` : `#${view}?${query}`;
 }
 
-// "a, b\,c" -> ["a", "b,c"], as lists are read by the daemon.
+// "a, b\,c" -> ["a", "b,c"].
 export function readList(text) {
   const found = text.match(/(?:\\,|[^,])+/g) ?? [];
   return found.map((one) => one.trim().replace(/\\,/g, ',')).filter((one) => one !== '');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { curlOf, escape, matches, readFilters, readFragment, readList, targetOf,
+import { curlOf, escape, given, matches, readFilters, readFragment, readList, targetOf,
          writeFragment } from '../../api/ui/question.mjs';
 
 test('the first operator of a filter tells what it is', () => {
@@ -16,10 +16,16 @@ test('the first operator of a filter tells what it is', () => {
 });
 
 test('a question is a path and what was typed, without what was left out', () => {
+  const params = new URLSearchParams({ from: '', fields: 'CPU/*, a\\,b ', other: '1' });
+  assert.deepEqual(given(params, ['from', 'to', 'fields']), [['fields', 'CPU/*,a\\,b']]);
   assert.equal(targetOf(['v1', 'streams', 'server', 'events'],
-                        [['hostname', 'web 01'], ['from', ''], ['to', null], ['fields', 'CPU/*']]),
+                        [['hostname', 'web 01'], ['fields', 'CPU/*']]),
                'v1/streams/server/events?hostname=web%2001&fields=CPU%2F*');
   assert.equal(targetOf(['v1', 'tables', 'a/b?c'], []), 'v1/tables/a%2Fb%3Fc');
+});
+
+test('a filter for nothing is asked, not left out', () => {
+  assert.equal(targetOf(['v1'], readFilters('rack=&scan')), 'v1?rack=&scan=');
 });
 
 test('what is typed stays what it is in a URL', () => {
@@ -53,7 +59,7 @@ test('a fragment that names no view is the first one, without a question', () =>
   }
 });
 
-test('lists and globs are read as the daemon reads them', () => {
+test('lists and globs are read as they are typed', () => {
   assert.deepEqual(readList('a, b\\,c ,,CPU/*'), ['a', 'b,c', 'CPU/*']);
   assert.deepEqual(readList(''), []);
   assert.ok(matches('CPU/*', 'CPU/CPU1_USR') && matches('a?c', 'abc') && matches('a.b', 'a.b'));
