@@ -10,6 +10,7 @@ import { heat, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 const kMinute = 60000;
 const kBottom = 24;
 const kLabel = 14;  // Pixels that a range must have to bear its name.
+const kMostLetters = 80;  // Of a name, which may have thousands: no more have room, and each is measured.
 
 export function start(section, { ask }) {
   const form = section.querySelector('form');
@@ -36,29 +37,28 @@ function hotOf({ hot }) {
   return hot.map(({ detail }) => make('p', 'warning', textOf(detail)));
 }
 
-// Of each minute of the grid its place in `times`, which may leave out minutes without a row.
+// The minutes of `times` as numbers from the first one on, of which there are `count`: one without a
+// row may be left out, and a clock that was wrong leaves out years.
 function minutesOf(times) {
   const first = Number(times[0]);
-  const count = (Number(times.at(-1)) - first) / kMinute + 1;
-  const places = new Array(count).fill(-1);
-  times.forEach((time, at) => { places[(Number(time) - first) / kMinute] = at; });
-  return { first, places };
+  const minutes = times.map((time) => (Number(time) - first) / kMinute);
+  return { first, minutes, count: minutes.at(-1) + 1 };
 }
 
 function map({ ranges, times, values, metric }) {
   if (ranges.length === 0 || times.length === 0) {
     return [make('p', 'note', `No row was ${metric === 'reads' ? 'read' : 'written'} in this time.`)];
   }
-  const { first, places } = minutesOf(times);
+  const { first, minutes, count } = minutesOf(times);
   const counts = values.map((row) => row.map(Number));
   let most = 0;
   for (const row of counts) for (const one of row) most = Math.max(most, one);
-  const valueAt = (range, minute) => places[minute] < 0 ? 0 : counts[range][places[minute]];
+  const valueAt = (range, minute) => counts[range][minutes.indexOf(minute)] ?? 0;
 
   const canvas = make('canvas', '');
   canvas.tabIndex = 0;
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `${ranges.length} ranges by ${places.length} minutes; the ` +
+  canvas.setAttribute('aria-label', `${ranges.length} ranges by ${count} minutes; the ` +
                                     'arrow keys read values');
   const height = Math.min(640, Math.max(80, ranges.length * 22));
   const told = make('output', '');
@@ -70,29 +70,28 @@ function map({ ranges, times, values, metric }) {
     left = Math.min(220, Math.floor(paper.width * 0.3));
     const inside = paper.width - left;
     drawNames(paper.context, ranges, left, height);
-    cells ??= cellsOf({ ranges: ranges.length, minutes: places.length, valueAt, most },
-                      Math.round(inside * paper.ratio), Math.round(height * paper.ratio));
+    cells ??= cellsOf({ counts, minutes, count, most }, Math.round(inside * paper.ratio),
+                      Math.round(height * paper.ratio));
     paper.context.imageSmoothingEnabled = false;
     paper.context.drawImage(cells, left, 0, inside, height);
-    drawTimes(paper, first, places.length, { left, inside, height });
+    drawTimes(paper, first, count, { left, inside, height });
     if (!at) return;
     paper.context.strokeStyle = color('ink');
-    const [wide, high] = [inside / places.length, height / ranges.length];
+    const [wide, high] = [inside / count, height / ranges.length];
     paper.context.strokeRect(left + at.minute * wide, at.range * high, Math.max(2, wide),
                              Math.max(2, high));
   };
   const point = (range, minute) => {
     at = { range: Math.min(ranges.length - 1, Math.max(0, range)),
-           minute: Math.min(places.length - 1, Math.max(0, minute)) };
+           minute: Math.min(count - 1, Math.max(0, minute)) };
     const { start, end } = ranges[at.range];
-    told.textContent = `${textOf(start)} to ${textOf(end) || 'the end'}, ` +
-      `${timeText(first + at.minute * kMinute, clock.utc).slice(0, 16)}: ` +
-      `${valueAt(at.range, at.minute)}`;
+    told.textContent = visible(`${textOf(start) || 'the start'} to ${textOf(end) || 'the end'}, ` +
+      `${timeText(first + at.minute * kMinute, clock.utc)}: ${valueAt(at.range, at.minute)}`);
     draw();
   };
   canvas.addEventListener('pointermove', (event) => {
     point(Math.floor(event.offsetY / height * ranges.length),
-          Math.floor((event.offsetX - left) / (canvas.clientWidth - left) * places.length));
+          Math.floor((event.offsetX - left) / (canvas.clientWidth - left) * count));
   });
   canvas.addEventListener('keydown', (event) => {
     const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
@@ -104,7 +103,8 @@ function map({ ranges, times, values, metric }) {
     cells = null;
     draw();
   });
-  return [legend(most), make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, told), canvas];
+  // Below: what is told may take several lines, and would move the canvas from under the pointer.
+  return [legend(most), canvas, make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, told)];
 }
 
 function legend(most) {
@@ -135,17 +135,17 @@ function painter() {
 
 // An image of at most so many pixels. One in which several cells lie has the greatest of them: what
 // is hot is never lost between two.
-function cellsOf({ ranges, minutes, valueAt, most }, widest, highest) {
-  const width = Math.max(1, Math.min(minutes, widest));
-  const height = Math.max(1, Math.min(ranges, highest));
+function cellsOf({ counts, minutes, count, most }, widest, highest) {
+  const width = Math.max(1, Math.min(count, widest));
+  const height = Math.max(1, Math.min(counts.length, highest));
   const greatest = new Float64Array(width * height);
-  for (let range = 0; range < ranges; ++range) {
-    const row = Math.floor(range * height / ranges) * width;
-    for (let minute = 0; minute < minutes; ++minute) {
-      const place = row + Math.floor(minute * width / minutes);
-      greatest[place] = Math.max(greatest[place], valueAt(range, minute));
-    }
-  }
+  counts.forEach((row, range) => {
+    const from = Math.floor(range * height / counts.length) * width;
+    row.forEach((value, at) => {
+      const place = from + Math.floor(minutes[at] * width / count);
+      greatest[place] = Math.max(greatest[place], value);
+    });
+  });
   const paint = painter();
   const palette = Array.from({ length: 256 }, (_, share) => paint(share / 255));
   const image = new ImageData(width, height);
@@ -166,9 +166,10 @@ function drawNames(context, ranges, left, height) {
   context.textBaseline = 'middle';
   const each = Math.max(1, Math.ceil(kLabel / (height / ranges.length)));
   for (let range = 0; range < ranges.length; range += each) {
-    let name = textOf(ranges[range].start);
-    while (name !== '' && context.measureText(name).width > left - 8) name = name.slice(0, -1);
-    context.fillText(name, 0, Math.max(kLabel / 2, (range + 0.5) * height / ranges.length));
+    const whole = visible(textOf(ranges[range].start));
+    let name = whole.slice(0, kMostLetters);
+    while (name !== '' && context.measureText(`${name}…`).width > left - 8) name = name.slice(0, -1);
+    context.fillText(name === whole ? name : `${name}…`, 0, Math.max(kLabel / 2, (range + 0.5) * height / ranges.length));
   }
 }
 

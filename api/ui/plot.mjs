@@ -76,10 +76,20 @@ function plot(all, step) {
   canvas.tabIndex = 0;
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', `${lines.length} lines over time; the arrow keys read values`);
+  // A rule at the time whose values are told: an element, since to draw the lines anew for each move
+  // takes longer than the move.
+  const rule = make('div', 'rule');
+  Object.assign(rule.style, { top: `${kEdge.top}px`, bottom: `${kEdge.bottom}px` });
   const when = make('output', '');
   const outputs = lines.map(() => make('output', ''));
   let shown = null;  // The time whose values are told.
 
+  const toX = (time) => kEdge.left + (time - x[0]) / (x[1] - x[0]) *
+    (canvas.clientWidth - kEdge.left - kEdge.right);
+  const placeRule = () => {
+    rule.hidden = shown === null;
+    if (shown !== null) rule.style.left = `${toX(shown)}px`;
+  };
   const point = (time) => {
     shown = time;
     when.textContent = time === null ? '' : timeText(time, clock.utc);
@@ -88,20 +98,15 @@ function plot(all, step) {
       const is = found && found.value !== null && found.time === time;
       outputs[at].textContent = is ? found.text : time === null ? '' : '–';
     });
-    draw();
+    placeRule();
   };
   const draw = () => {
     const paper = sized(canvas, kHeight);
-    const toX = (time) => kEdge.left + (time - x[0]) / (x[1] - x[0]) *
-      (paper.width - kEdge.left - kEdge.right);
     const toY = (value) => kHeight - kEdge.bottom - (value - y[0]) / (y[1] - y[0]) *
       (kHeight - kEdge.top - kEdge.bottom);
     drawAxes(paper, x, y, toX, toY);
     for (const line of lines) drawLine(paper.context, line, toX, toY);
-    if (shown !== null) {
-      paper.context.fillStyle = color('faint');
-      paper.context.fillRect(toX(shown), kEdge.top, 1, kHeight - kEdge.top - kEdge.bottom);
-    }
+    placeRule();
   };
   canvas.addEventListener('pointermove', (event) => {
     const inside = canvas.clientWidth - kEdge.left - kEdge.right;
@@ -124,7 +129,7 @@ function plot(all, step) {
     swatch.style.borderTopStyle = kDashes[Math.floor(line.at / kColors)][0];
     return make('li', '', swatch, line.name, outputs[at]);
   });
-  return [canvas, make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, when),
+  return [make('div', 'plot', canvas, rule), make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, when),
           make('ul', 'legend', ...items)];
 }
 
