@@ -75,10 +75,29 @@ export function readList(text) {
   return found.map((one) => one.trim().replace(/\\,/g, ',')).filter((one) => one !== '');
 }
 
-// Whether a name is what `glob` says, in which * is any text and ? any character.
+// Whether a name is what `glob` says, in which * is any text and ? any character. By hand: of many
+// stars a regular expression tries every way to share the name among them.
 export function matches(glob, name) {
-  const pattern = glob.replace(/[.+^${}()|[\]\\]/g, '\\$&').replace(/\*/g, '.*').replace(/\?/g, '.');
-  return new RegExp(`^${pattern}$`, 'su').test(name);
+  let at = 0;
+  let place = 0;
+  let star = -1;  // The last one met, which takes all before `taken`.
+  let taken = 0;
+  while (place < name.length) {
+    if (glob[at] === '*') {
+      star = at++;
+      taken = place;
+    } else if (glob[at] === '?' || glob[at] === name[place]) {
+      ++at;
+      ++place;
+    } else if (star >= 0) {
+      at = star + 1;
+      place = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (glob[at] === '*') ++at;
+  return at === glob.length;
 }
 
 function split(text, at) {

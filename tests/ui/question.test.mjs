@@ -63,5 +63,11 @@ test('lists and globs are read as they are typed', () => {
   assert.deepEqual(readList('a, b\\,c ,,CPU/*'), ['a', 'b,c', 'CPU/*']);
   assert.deepEqual(readList(''), []);
   assert.ok(matches('CPU/*', 'CPU/CPU1_USR') && matches('a?c', 'abc') && matches('a.b', 'a.b'));
+  assert.ok(matches('*', '') && matches('*b*', 'abc') && matches('a*c', 'abcbc') && matches('', ''));
+  assert.ok(!matches('?', '') && !matches('a*c', 'acb') && !matches('', 'a') && !matches('aa', 'a'));
   assert.ok(!matches('CPU/*', 'xCPU/1') && !matches('a.b', 'axb') && !matches('a', 'ab'));
+});
+
+test('a glob of many stars takes no longer than the name times its length', () => {
+  assert.ok(!matches(`${'*a'.repeat(40)}b`, 'a'.repeat(4000)));
 });
