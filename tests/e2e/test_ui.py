@@ -116,7 +116,9 @@ class PageTest(E2eTest):
                 self.assertEqual({"default-src": "'none'", "script-src": "'self'",
                                   "style-src": "'self'", "connect-src": "'self'",
                                   "img-src": "'self' data:", "base-uri": "'none'",
-                                  "form-action": "'none'", "frame-ancestors": "'none'"}, policy)
+                                  "form-action": "'none'", "frame-ancestors": "'none'",
+                                  "require-trusted-types-for": "'script'",
+                                  "trusted-types": "'none'"}, policy)
                 self.assertEqual("no-referrer", answer.header("Referrer-Policy"))
                 self.assertEqual("nosniff", answer.header("X-Content-Type-Options"))
                 self.assertEqual("no-store", answer.header("Cache-Control"))

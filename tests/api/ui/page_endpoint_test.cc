@@ -76,7 +76,8 @@ class PageEndpointTest : public ::testing::Test {
 void ExpectGuarded(const Response& answer) {
   EXPECT_EQ(HeaderOf(answer, "Content-Security-Policy"),
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-            "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+            "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+            "require-trusted-types-for 'script'; trusted-types 'none'");
   EXPECT_EQ(HeaderOf(answer, "Referrer-Policy"), "no-referrer");
 }
 
