@@ -10,7 +10,7 @@ import { heat, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 const kMinute = 60000;
 const kBottom = 24;
 const kLabel = 14;  // Pixels that a range must have to bear its name.
-const kMostLetters = 80;  // Of a name, which may have thousands: no more have room, and each is measured.
+const kMostLetters = 80;  // Of a name, which may have thousands: no more have room.
 
 export function start(section, { ask }) {
   const form = section.querySelector('form');
@@ -168,8 +168,10 @@ function drawNames(context, ranges, left, height) {
   for (let range = 0; range < ranges.length; range += each) {
     const whole = visible(textOf(ranges[range].start));
     let name = whole.slice(0, kMostLetters);
-    while (name !== '' && context.measureText(`${name}…`).width > left - 8) name = name.slice(0, -1);
-    context.fillText(name === whole ? name : `${name}…`, 0, Math.max(kLabel / 2, (range + 0.5) * height / ranges.length));
+    const wide = (text) => context.measureText(text).width > left - 8;
+    while (name !== '' && wide(`${name}…`)) name = name.slice(0, -1);
+    context.fillText(name === whole ? name : `${name}…`, 0,
+                     Math.max(kLabel / 2, (range + 0.5) * height / ranges.length));
   }
 }
 

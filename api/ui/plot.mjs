@@ -129,7 +129,8 @@ function plot(all, step) {
     swatch.style.borderTopStyle = kDashes[Math.floor(line.at / kColors)][0];
     return make('li', '', swatch, line.name, outputs[at]);
   });
-  return [make('div', 'plot', canvas, rule), make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, when),
+  return [make('div', 'plot', canvas, rule),
+          make('p', 'note', `Times are in ${zoneText(clock.utc)}. `, when),
           make('ul', 'legend', ...items)];
 }
 
