@@ -86,6 +86,24 @@ export function piecesOf(points, reach) {
   return pieces;
 }
 
+// What can be seen of a piece: in each column of the paper, which `columnOf` tells of a time, the
+// first point, the least, the greatest and the last. A hundred thousand points keep a browser for
+// seconds, and look the same.
+export function thinned(piece, columnOf) {
+  const kept = [];
+  for (let first = 0, next; first < piece.length; first = next) {
+    const column = columnOf(piece[first].time);
+    let [least, most] = [first, first];
+    for (next = first + 1; next < piece.length && columnOf(piece[next].time) === column; ++next) {
+      if (piece[next].value < piece[least].value) least = next;
+      if (piece[next].value > piece[most].value) most = next;
+    }
+    const seen = [...new Set([first, least, most, next - 1])].sort((a, b) => a - b);
+    kept.push(...seen.map((at) => piece[at]));
+  }
+  return kept;
+}
+
 // The place of the point nearest to a time; -1 where there is none.
 export function nearest(points, time) {
   let low = 0;

@@ -3,7 +3,7 @@
 import { Asker } from './ask.mjs';
 import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
 import { notesOf } from './explore.mjs';
-import { linesOf, nearest, piecesOf, reachOf } from './lines.mjs';
+import { linesOf, nearest, piecesOf, reachOf, thinned } from './lines.mjs';
 import { given, readFilters, readList, targetOf } from './question.mjs';
 import { stepMs, tickText, ticks, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 
@@ -105,7 +105,7 @@ function plot(all, step) {
     const toY = (value) => kHeight - kEdge.bottom - (value - y[0]) / (y[1] - y[0]) *
       (kHeight - kEdge.top - kEdge.bottom);
     drawAxes(paper, x, y, toX, toY);
-    for (const line of lines) drawLine(paper.context, line, toX, toY);
+    for (const line of lines) drawLine(paper, line, toX, toY);
     placeRule();
   };
   canvas.addEventListener('pointermove', (event) => {
@@ -173,13 +173,14 @@ function drawAxes(paper, x, y, toX, toY) {
   }
 }
 
-function drawLine(context, line, toX, toY) {
+function drawLine({ context, ratio }, line, toX, toY) {
+  const columnOf = (time) => Math.round(toX(time) * ratio * 2);  // A line is wider than that.
   context.strokeStyle = context.fillStyle = color(`line-${line.at % kColors}`);
   context.lineWidth = 1.5;
   context.setLineDash(kDashes[Math.floor(line.at / kColors)][1]);
   for (const piece of line.pieces) {
     context.beginPath();
-    for (const { time, value } of piece) context.lineTo(toX(time), toY(value));
+    for (const { time, value } of thinned(piece, columnOf)) context.lineTo(toX(time), toY(value));
     context.stroke();
     // What has no neighbour makes no line.
     if (piece.length > 1 && line.points.length > 200) continue;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { parseExact } from '../../api/ui/json.mjs';
-import { linesOf, nearest, piecesOf, reachOf } from '../../api/ui/lines.mjs';
+import { linesOf, nearest, piecesOf, reachOf, thinned } from '../../api/ui/lines.mjs';
 
 const kSteps = { fields: ['v'], by: ['host'], hasSteps: true };
 const kEvents = { fields: ['v'], by: [], hasSteps: false };
@@ -81,6 +81,15 @@ test('events are cut where none came for three times their usual distance', () =
   const { lines: [line] } = linesOf(
     answer(['ts', 'v'], ...[0, 5, 10, 15, 31, 36, 41].map((time) => [time, 1])), kEvents);
   assert.deepEqual(piecesOf(line.points, reachOf(line)).map((piece) => piece.length), [4, 3]);
+});
+
+test('a line of many points is drawn by those that are seen of it', () => {
+  const piece = [5, 9, 1, 6, 7, 2, 3].map((value, time) => ({ time, value }));
+  const values = (columnOf) => thinned(piece, columnOf).map((point) => point.value);
+  assert.deepEqual(values((time) => time), [5, 9, 1, 6, 7, 2, 3]);
+  assert.deepEqual(values((time) => time < 4 ? 0 : 1), [5, 9, 1, 6, 7, 2, 3]);
+  assert.deepEqual(values(() => 0), [5, 9, 1, 3]);
+  assert.deepEqual(thinned([], () => 0), []);
 });
 
 test('the nearest point is the nearest on either side', () => {
