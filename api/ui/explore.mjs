@@ -3,28 +3,7 @@
 import { Asker, Superseded, token, urlOf } from './ask.mjs';
 import { fillForm, make, problem, readForm, show, table } from './dom.mjs';
 import { namesOf, textOf } from './json.mjs';
-import { curlOf, given, inList, readFilters, targetOf, writeFragment } from './question.mjs';
-
-// What each kind of question takes beside its filters.
-const kParams = {
-  events: ['from', 'to', 'fields', 'order', 'limit', 'cursor'],
-  latest: ['fields', 'limit', 'cursor'],
-  series: ['limit', 'cursor'],
-  rows: ['prefix', 'start', 'end', 'columns', 'from', 'to', 'versions', 'limit', 'cursor'],
-};
-
-function kindOf(params) {
-  const kind = params.get('show');
-  return Object.keys(kParams).includes(kind) ? kind : 'events';
-}
-
-function targetOfQuestion(params) {
-  const kind = kindOf(params);
-  const path = kind === 'rows' ? ['v1', 'tables', params.get('table') ?? '', 'rows']
-                               : ['v1', 'streams', params.get('stream') ?? '', kind];
-  const filters = kind === 'rows' ? [] : readFilters(params.get('filters') ?? '');
-  return targetOf(path, [...filters, ...given(params, kParams[kind])]);
-}
+import { curlOf, inList, kindOf, targetOf, targetOfQuestion, writeFragment } from './question.mjs';
 
 export function start(section, { ask }) {
   const form = section.querySelector('form');

@@ -3,11 +3,11 @@
 
 import { Asker } from './ask.mjs';
 import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
+import { greatestOf, heat, kMinute, minutesOf } from './heat.mjs';
 import { textOf, visible } from './json.mjs';
 import { given, targetOf } from './question.mjs';
-import { heat, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
+import { timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 
-const kMinute = 60000;
 const kBottom = 24;
 const kLabel = 14;  // Pixels that a range must have to bear its name.
 const kMostLetters = 80;  // Of a name, which may have thousands: no more have room.
@@ -37,14 +37,6 @@ function hotOf({ hot }) {
   return hot.map(({ detail }) => make('p', 'warning', textOf(detail)));
 }
 
-// The minutes of `times` as numbers from the first one on, of which there are `count`: one without a
-// row may be left out, and a clock that was wrong leaves out years.
-function minutesOf(times) {
-  const first = Number(times[0]);
-  const minutes = times.map((time) => (Number(time) - first) / kMinute);
-  return { first, minutes, count: minutes.at(-1) + 1 };
-}
-
 function map({ ranges, times, values, metric }) {
   if (ranges.length === 0 || times.length === 0) {
     return [make('p', 'note', `No row was ${metric === 'reads' ? 'read' : 'written'} in this time.`)];
@@ -70,7 +62,7 @@ function map({ ranges, times, values, metric }) {
     left = Math.min(220, Math.floor(paper.width * 0.3));
     const inside = paper.width - left;
     drawNames(paper.context, ranges, left, height);
-    cells ??= cellsOf({ counts, minutes, count, most }, Math.round(inside * paper.ratio),
+    cells ??= imageOf({ counts, minutes, count, most }, Math.round(inside * paper.ratio),
                       Math.round(height * paper.ratio));
     paper.context.imageSmoothingEnabled = false;
     paper.context.drawImage(cells, left, 0, inside, height);
@@ -133,23 +125,14 @@ function painter() {
   };
 }
 
-// An image of at most so many pixels. One in which several cells lie has the greatest of them: what
-// is hot is never lost between two.
-function cellsOf({ counts, minutes, count, most }, widest, highest) {
+// An image of the cells, of at most so many pixels.
+function imageOf({ counts, minutes, count, most }, widest, highest) {
   const width = Math.max(1, Math.min(count, widest));
   const height = Math.max(1, Math.min(counts.length, highest));
-  const greatest = new Float64Array(width * height);
-  counts.forEach((row, range) => {
-    const from = Math.floor(range * height / counts.length) * width;
-    row.forEach((value, at) => {
-      const place = from + Math.floor(minutes[at] * width / count);
-      greatest[place] = Math.max(greatest[place], value);
-    });
-  });
   const paint = painter();
   const palette = Array.from({ length: 256 }, (_, share) => paint(share / 255));
   const image = new ImageData(width, height);
-  greatest.forEach((value, place) => {
+  greatestOf({ counts, minutes, count }, width, height).forEach((value, place) => {
     const bytes = palette[Math.round(heat(value, most) * 255)];
     for (let i = 0; i < 3; ++i) image.data[place * 4 + i] = bytes[i];
     image.data[place * 4 + 3] = 255;

@@ -4,7 +4,7 @@ import { Asker } from './ask.mjs';
 import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
 import { notesOf } from './explore.mjs';
 import { linesOf, nearest, piecesOf, reachOf, thinned } from './lines.mjs';
-import { given, readFilters, readList, targetOf } from './question.mjs';
+import { readList, targetOfPlot } from './question.mjs';
 import { stepMs, tickText, ticks, timeText, timeTickText, timeTicks, zoneText } from './scale.mjs';
 
 const kColors = 8;
@@ -13,13 +13,6 @@ const kEdge = { left: 64, right: 12, top: 10, bottom: 26 };
 // Lines beyond the colors are told apart by their dashes, in the plot and in the legend.
 const kDashes = [['solid', []], ['dashed', [8, 4]], ['dotted', [2, 3]]];
 const kMostLines = kColors * kDashes.length;
-
-function targetOfPlot(params) {
-  const hasSteps = (params.get('step') ?? '') !== '';
-  const asked = hasSteps ? ['from', 'to', 'fields', 'step', 'agg', 'by'] : ['from', 'to', 'fields'];
-  return targetOf(['v1', 'streams', params.get('stream') ?? '', 'events'],
-                  [...readFilters(params.get('filters') ?? ''), ...given(params, asked)]);
-}
 
 export function start(section, { ask }) {
   const form = section.querySelector('form');

@@ -52,6 +52,36 @@ export function targetOf(path, params) {
   return query.length === 0 ? target : `${target}?${query.join('&')}`;
 }
 
+// What each kind of question takes beside its filters.
+const kParams = {
+  events: ['from', 'to', 'fields', 'order', 'limit', 'cursor'],
+  latest: ['fields', 'limit', 'cursor'],
+  series: ['limit', 'cursor'],
+  rows: ['prefix', 'start', 'end', 'columns', 'from', 'to', 'versions', 'limit', 'cursor'],
+};
+
+export function kindOf(params) {
+  const kind = params.get('show');
+  return Object.keys(kParams).includes(kind) ? kind : 'events';
+}
+
+// What Explore asks.
+export function targetOfQuestion(params) {
+  const kind = kindOf(params);
+  const path = kind === 'rows' ? ['v1', 'tables', params.get('table') ?? '', 'rows']
+                               : ['v1', 'streams', params.get('stream') ?? '', kind];
+  const filters = kind === 'rows' ? [] : readFilters(params.get('filters') ?? '');
+  return targetOf(path, [...filters, ...given(params, kParams[kind])]);
+}
+
+// What Plot asks: of events, or, where there is a step, of steps.
+export function targetOfPlot(params) {
+  const hasSteps = (params.get('step') ?? '') !== '';
+  const asked = hasSteps ? ['from', 'to', 'fields', 'step', 'agg', 'by'] : ['from', 'to', 'fields'];
+  return targetOf(['v1', 'streams', params.get('stream') ?? '', 'events'],
+                  [...readFilters(params.get('filters') ?? ''), ...given(params, asked)]);
+}
+
 // What asks the same in a shell; the token is to be in $TOKEN there.
 export function curlOf(url, hasToken) {
   return `curl -s ${hasToken ? '-H "Authorization: Bearer $TOKEN" ' : ''}'${url}'`;

@@ -91,10 +91,3 @@ export function timeTickText(ms, step, utc) {
 export function zoneText(utc) {
   return utc ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
-
-// 0 for nothing, from 0.15 for one to 1 for `most`, by the logarithm: beside a range that takes a
-// thousand a minute one that takes two is still seen.
-export function heat(value, most) {
-  if (!(value > 0)) return 0;
-  return most <= 1 ? 1 : 0.15 + 0.85 * Math.log(Math.max(1, value)) / Math.log(most);
-}

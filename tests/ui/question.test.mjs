@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { curlOf, escape, given, matches, readFilters, readFragment, readList, targetOf,
-         writeFragment } from '../../api/ui/question.mjs';
+import { curlOf, escape, given, kindOf, matches, readFilters, readFragment, readList, targetOf,
+         targetOfPlot, targetOfQuestion, writeFragment } from '../../api/ui/question.mjs';
 
 test('the first operator of a filter tells what it is', () => {
   assert.deepEqual(readFilters('hostname=web01&LOAD>3'),
@@ -22,6 +22,25 @@ test('a question is a path and what was typed, without what was left out', () =>
                         [['hostname', 'web 01'], ['fields', 'CPU/*']]),
                'v1/streams/server/events?hostname=web%2001&fields=CPU%2F*');
   assert.equal(targetOf(['v1', 'tables', 'a/b?c'], []), 'v1/tables/a%2Fb%3Fc');
+});
+
+test('each kind of question takes what it knows, and an unknown kind is one of events', () => {
+  const ask = (params) => targetOfQuestion(new URLSearchParams(params));
+  assert.equal(ask('show=rows&table=T&stream=s&filters=a=1&prefix=k%2523&limit=5'),
+               'v1/tables/T/rows?prefix=k%23&limit=5');
+  assert.equal(ask('show=latest&stream=s&filters=a%3D1&from=-1h&fields=v'),
+               'v1/streams/s/latest?a=1&fields=v');
+  for (const kind of ['toString', '__proto__', 'other', '']) {
+    assert.equal(kindOf(new URLSearchParams({ show: kind })), 'events');
+    assert.equal(ask(`show=${kind}&stream=s`), 'v1/streams/s/events');
+  }
+});
+
+test('a plot without a step takes none of what belongs to steps', () => {
+  const ask = (params) => targetOfPlot(new URLSearchParams(params));
+  assert.equal(ask('stream=s&fields=v&step=&agg=avg&by=h'), 'v1/streams/s/events?fields=v');
+  assert.equal(ask('stream=s&fields=v&step=1m&agg=min,+max&by=h'),
+               'v1/streams/s/events?fields=v&step=1m&agg=min%2Cmax&by=h');
 });
 
 test('a filter for nothing is asked, not left out', () => {

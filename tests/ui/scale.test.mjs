@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { heat, stepMs, tickText, ticks, timeText, timeTickText, timeTicks } from '../../api/ui/scale.mjs';
+import { stepMs, tickText, ticks, timeText, timeTickText, timeTicks } from '../../api/ui/scale.mjs';
 
 function within(zone, what) {
   const before = process.env.TZ;
@@ -97,11 +97,4 @@ test('a step is read in its unit', () => {
   assert.equal(stepMs('2d'), 172800000);
   assert.equal(stepMs(''), undefined);
   assert.equal(stepMs('1y'), undefined);
-});
-
-test('heat grows with the value, and one is not nothing', () => {
-  assert.equal(heat(0, 100), 0);
-  assert.equal(heat(1, 1), 1);
-  assert.equal(heat(100, 100), 1);
-  assert.ok(heat(1, 100) > 0.1 && heat(1, 100) < heat(10, 100));
 });
