@@ -17,9 +17,9 @@ const forget = document.getElementById('forget');
 const clockList = document.getElementById('clock');
 const stateAsker = new Asker();
 
-// What is asked for once for each token: the names of streams and tables, and the version.
+// What is asked for once: the names of streams and tables, and the version.
 let known = null;
-let version = null;
+const version = askVersion();
 
 async function nameLists() {
   const [streams, tables] = await Promise.all([
@@ -88,32 +88,23 @@ async function showState() {
   state.textContent = visible(`${await version}${readiness}`);
 }
 
-function showToken() {
-  forget.hidden = token.get() === '';
-  tokenForm.token.value = '';
-  tokenForm.token.placeholder = token.get() === '' ? 'none' : 'kept in this tab';
-}
-
-function takeToken() {
-  known = null;
-  version = askVersion();
-  showToken();
-  route();
-}
-
+// What was shown and asked belongs to the token before, so the page begins anew with another one.
 tokenForm.addEventListener('submit', (event) => {
   event.preventDefault();
-  if (tokenForm.token.value.trim() !== '') token.keep(tokenForm.token.value.trim());
-  takeToken();
+  const typed = tokenForm.token.value.trim();
+  if (typed !== '') token.keep(typed);
+  location.reload();
 });
 forget.addEventListener('click', () => {
   token.forget();
-  takeToken();
+  location.reload();
 });
+forget.hidden = token.get() === '';
+tokenForm.token.placeholder = token.get() === '' ? 'none' : 'kept in this tab';
 clockList.value = clock.utc ? 'utc' : 'local';
 clockList.addEventListener('change', () => {
   clock.utc = clockList.value === 'utc';
   route();
 });
 window.addEventListener('hashchange', route);
-takeToken();
+route();
