@@ -74,6 +74,10 @@ class TableCatalogue {
 
   virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;         // By name.
   virtual std::vector<MissedField> MissedFields(const TableInfo& table) const = 0;  // By name.
+  // Before somebody is told that a stream never had such a field: whether what others have noted by
+  // now was asked for, and is among Fields. False where nobody else notes anything, or nobody
+  // answers. May block for some seconds.
+  virtual bool AskForFields() { return false; }
 
   // Memos (Batch::PutMemo), as of all commits that were answered before the call. Both may block.
   virtual Result<std::optional<std::string>> FindMemo(std::string_view key) = 0;

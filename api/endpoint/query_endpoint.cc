@@ -30,6 +30,11 @@ asio::awaitable<Response> InlineEndpoint::Answer() { co_return handler_(request(
 Response QueryEndpoint::Run() {
   try {
     Response response = handler_(request(), context());
+    // What it asks for may be new, and known to another daemon.
+    const bool asks = request().method == Method::kGet || request().method == Method::kDelete;
+    if (asks && response.status == 400 && context().store.AskForFields()) {
+      response = handler_(request(), context());
+    }
     PullFirstChunk(&response);
     CompressResponse(NegotiateEncoding(request().accept_encoding), &response);
     return response;

@@ -30,6 +30,8 @@ namespace {
 
 constexpr std::string_view kRetentionRow = "c";
 constexpr size_t kMaxSetsOfTable = 65'536;
+// That the service is away is known within 10 s, however long a request may wait for it.
+constexpr auto kLongestLook = std::chrono::seconds(3);
 // Of 64 bits a sum has room for so many of them, and 2^16 times that.
 constexpr int64_t kMostAdded = int64_t{1} << 47;
 
@@ -180,6 +182,11 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
     return catalogue_.notes().Missed(table.id);
   }
 
+  bool AskForFields() override {
+    const SteadyTime until = std::chrono::steady_clock::now() + kLongestLook;
+    return !watch_.IsAway() && catalogue_.RefreshOnce(until);
+  }
+
   Result<std::optional<std::string>> FindMemo(std::string_view key) override {
     const Result<CatalogueCells> cells = catalogue_.rows().Read(std::string(kMemoRows).append(key));
     if (!cells) return cells.error();
@@ -315,8 +322,6 @@ void BigtableStore::StartLooking() {
   const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
       std::chrono::microseconds(client_->config().poll_us));
   poller_.Start(poll, [this, poll] {
-    // That the service is away is known within 10 s, however long a request may wait for it.
-    constexpr auto kLongestLook = std::chrono::seconds(3);
     const SteadyTime deadline = std::chrono::steady_clock::now() + kLongestLook;
     const Status looked = catalogue_.Refresh(deadline);
     watch_.Tell(looked);

@@ -113,6 +113,16 @@ class EitherBigtable:
         for name, value in values.items():
             self.assertEqual((newest["a"][name], type(newest["a"][name])), (value, type(value)))
 
+    def test_a_field_that_came_through_another_daemon_is_known_before_it_is_refused(self):
+        server = self.bigtable(self.kind)
+        first, second = (self.daemon(server, poll="5s") for _ in range(2))
+        first.write("server", [event("a", 1, n=1)])
+        for number, name in enumerate(("load", "heat", "rain"), 2):
+            first.write("server", [event("a", number, **{name: number})])
+            found = second.get("/v1/streams/server/events", {"host": "a", "where": f"{name}>1"}).expect(200).json
+            self.assertEqual([row[name] for row in as_dicts(found)], [number])
+        second.get("/v1/streams/server/events", {"host": "a", "fields": "snow"}).problem(400)
+
     def test_an_older_event_never_becomes_the_latest(self):
         daemon = self.daemon(self.bigtable(self.kind))
         for number in (5, 9, 2):

@@ -115,10 +115,24 @@ BigtableCatalogue::BigtableCatalogue(BigtableClient* client, const Clock* clock,
 
 Status BigtableCatalogue::Refresh(std::optional<SteadyTime> until) {
   const std::lock_guard changing(change_mutex_);
+  return Look(until);
+}
+
+// One that is under way by now may have read before what is asked for was noted.
+Status BigtableCatalogue::RefreshOnce(SteadyTime until) {
+  const uint64_t begun = looks_;
+  const std::lock_guard changing(change_mutex_);
+  return last_good_look_ > begun ? Status() : Look(until);
+}
+
+Status BigtableCatalogue::Look(std::optional<SteadyTime> until) {
+  const uint64_t number = ++looks_;
   Result<StoredSchema> read = ReadSchema(until);
   if (!read) return read.error();
   Take(std::move(*read));
-  return notes_.Load(&rows_, until);
+  if (Status loaded = notes_.Load(&rows_, until); !loaded) return loaded;
+  last_good_look_ = number;
+  return {};
 }
 
 void BigtableCatalogue::Compare() {

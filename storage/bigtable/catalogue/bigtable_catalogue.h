@@ -51,6 +51,9 @@ class BigtableCatalogue {
   Status Load() { return Refresh({}); }
   // What others changed since. `until`: in place of the client's deadline.
   Status Refresh(std::optional<SteadyTime> until);
+  // The same, but that who asks while another one does so takes what that one found, if it began
+  // later.
+  Status RefreshOnce(SteadyTime until);
 
   Status Adopt(const Schema& schema, const HoldsRow& holds_row);
   Status Drop(std::string_view name);
@@ -95,6 +98,7 @@ class BigtableCatalogue {
   };
   class Past;
 
+  Status Look(std::optional<SteadyTime> until);  // REQUIRES: change_mutex_.
   Result<StoredSchema> ReadSchema(std::optional<SteadyTime> until = {});
   Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
                        const FilePrint& print);
@@ -123,7 +127,9 @@ class BigtableCatalogue {
   std::optional<FoldTraits> folds_;  // Once it was asked; guarded by change_mutex_.
   std::atomic<bool> takes_tokens_ = false;
 
-  std::mutex change_mutex_;  // Held by who changes the catalogue or reads it anew.
+  std::mutex change_mutex_;          // Held by who changes the catalogue or reads it anew.
+  std::atomic<uint64_t> looks_ = 0;  // That have begun; set under change_mutex_.
+  uint64_t last_good_look_ = 0;      // Which of them. Guarded by change_mutex_.
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::string version_;

@@ -122,6 +122,28 @@ TEST(BigtableStore, AnotherDaemonKnowsANewFieldSoon) {
   EXPECT_TRUE(Within(std::chrono::seconds(5), [&] { return b.store().Fields("s").size() == 1; }));
 }
 
+TEST(BigtableStore, WhoAsksKnowsAFieldAtOnceThatAnotherDaemonNoted) {
+  BigtableService service;
+  service.poll_us = 3600 * kUsPerSecond;
+  OneOfTwo a(service);
+  OneOfTwo b(service);
+  ASSERT_TRUE(a.store().Adopt(HistoryAndLatest()));
+  ASSERT_TRUE(b.store().Adopt(HistoryAndLatest()));
+  ASSERT_TRUE(Within(std::chrono::seconds(20), [&] { return b.store().Trouble().empty(); }));
+  auto batch = a.NewBatch();
+  batch->AddField("s", "LOAD", TypeBit(ValueType::kInt64));
+  ASSERT_TRUE(a.Commit(std::move(batch)));
+  EXPECT_EQ(b.store().Fields("s").size(), 0u);
+  std::vector<std::thread> others;
+  for (int i = 0; i < 8; ++i) {
+    others.emplace_back([&] {
+      EXPECT_TRUE(b.store().AskForFields());
+      EXPECT_EQ(b.store().Fields("s").size(), 1u);
+    });
+  }
+  for (std::thread& other : others) other.join();
+}
+
 TEST(BigtableStore, OfTwoFilesTheOneThatCameLastCounts) {
   const BigtableService service;
   OneOfTwo a(service);

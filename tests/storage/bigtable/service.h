@@ -18,6 +18,7 @@ struct BigtableService {
   // Of the stores that are opened.
   bool whole_batches = false;
   int64_t deadline_us = 20 * kUsPerSecond;
+  int64_t poll_us = 100 * kUsPerMs;
 
   BigtableConfig Config() const {
     BigtableConfig config;
@@ -26,7 +27,7 @@ struct BigtableService {
     config.emulator = server.address();
     config.deadline_us = deadline_us;
     config.attempt_us = 5 * kUsPerSecond;
-    config.poll_us = 100 * kUsPerMs;
+    config.poll_us = poll_us;
     config.channels = 2;
     config.whole_batches = whole_batches;
     return config;
