@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ingest/decode/decompress.h"
+#include "tests/api/response_header.h"
 
 namespace tallyd {
 namespace {
@@ -13,13 +14,6 @@ std::string Text(size_t bytes) {
   std::string text;
   while (text.size() < bytes) text += "server" + std::to_string(text.size()) + ",";
   return text;
-}
-
-std::string HeaderOf(const Response& response, std::string_view name) {
-  for (const auto& [key, value] : response.headers) {
-    if (key == name) return value;
-  }
-  return "";
 }
 
 std::string Undo(ContentEncoding encoding, std::string_view wire) {

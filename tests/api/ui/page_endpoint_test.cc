@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -18,6 +17,7 @@
 #include "api/routes/dispatch.h"
 #include "api/ui/page_files.h"
 #include "tests/api/api_world.h"
+#include "tests/api/response_header.h"
 
 namespace tallyd {
 namespace {
@@ -29,12 +29,6 @@ pattern = "single-timestamp"
 row_key = "{k}#{ts:ms}"
 families.F = {}
 )";
-
-std::string HeaderOf(const Response& response, std::string_view name) {
-  const auto found =
-      std::ranges::find(response.headers, name, &std::pair<std::string, std::string>::first);
-  return found == response.headers.end() ? std::string() : found->second;
-}
 
 class PageEndpointTest : public ::testing::Test {
  protected:
