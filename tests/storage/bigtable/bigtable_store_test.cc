@@ -215,6 +215,7 @@ TEST(BigtableStore, WithTheServiceAwayItSaysSoAndGoesOnByItself) {
   ASSERT_TRUE(daemon.store().Adopt(HistoryAndLatest()));
   service.server.Stop();
   EXPECT_TRUE(Within(std::chrono::seconds(10), [&] { return !daemon.store().State().writable; }));
+  EXPECT_FALSE(daemon.store().AskForFields());
   ASSERT_TRUE(service.server.Start());
   EXPECT_TRUE(Within(std::chrono::seconds(10), [&] { return daemon.store().State().writable; }));
   EXPECT_TRUE(daemon.Write("H", "r", 5, {{"A", "x", Value::Int(1)}}));
