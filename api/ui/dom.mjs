@@ -93,6 +93,14 @@ export async function show(place, work) {
   place.replaceChildren(...children.filter((one) => one !== null));
 }
 
+// What is typed is asked by the page itself: a browser would put it into an address.
+export function onSubmit(form, act) {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    act();
+  });
+}
+
 // What is typed into a form, without what is empty or stands in a part that is not shown.
 export function readForm(form) {
   const params = new URLSearchParams();

@@ -1,7 +1,7 @@
 // Explore: events, latest values and series of a stream, rows of a table, as tables.
 
 import { Asker, Superseded, token, urlOf } from './ask.mjs';
-import { fillForm, make, problem, readForm, show, table } from './dom.mjs';
+import { fillForm, make, onSubmit, problem, readForm, show, table } from './dom.mjs';
 import { namesOf, textOf } from './json.mjs';
 import { curlOf, inList, kindOf, targetOf, targetOfQuestion, writeFragment } from './question.mjs';
 
@@ -32,10 +32,7 @@ export function start(section, { ask }) {
     });
   }
 
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    ask('explore', readForm(form));
-  });
+  onSubmit(form, () => ask('explore', readForm(form)));
   for (const list of [form.show, form.stream, form.table]) {
     list.addEventListener('change', describe);
   }

@@ -2,7 +2,8 @@
 // minutes across.
 
 import { Asker } from './ask.mjs';
-import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
+import {
+  clock, color, fillForm, keepDrawn, label, make, onSubmit, readForm, show, sized } from './dom.mjs';
 import { greatestOf, heat, kMinute, minutesOf } from './heat.mjs';
 import { textOf, visible } from './json.mjs';
 import { given, targetOf } from './question.mjs';
@@ -16,10 +17,7 @@ export function start(section, { ask }) {
   const form = section.querySelector('form');
   const answer = section.querySelector('.answer');
   const asker = new Asker();
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    ask('heatmap', readForm(form));
-  });
+  onSubmit(form, () => ask('heatmap', readForm(form)));
 
   return async (params) => {
     fillForm(form, params);

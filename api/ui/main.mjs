@@ -2,7 +2,7 @@
 // question, so that both can be kept and opened again; the token never gets into it.
 
 import { Asker, Superseded, token } from './ask.mjs';
-import { clock, fillList } from './dom.mjs';
+import { clock, fillList, onSubmit } from './dom.mjs';
 import * as explore from './explore.mjs';
 import * as heatmap from './heatmap.mjs';
 import { textOf, visible } from './json.mjs';
@@ -89,8 +89,7 @@ async function showState() {
 }
 
 // What was shown and asked belongs to the token before, so the page begins anew with another one.
-tokenForm.addEventListener('submit', (event) => {
-  event.preventDefault();
+onSubmit(tokenForm, () => {
   const typed = tokenForm.token.value.trim();
   if (typed !== '') token.keep(typed);
   location.reload();

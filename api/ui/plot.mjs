@@ -1,7 +1,8 @@
 // Plot: number fields over time. Gaps stay gaps, and what is no number is told, not drawn.
 
 import { Asker } from './ask.mjs';
-import { clock, color, fillForm, keepDrawn, label, make, readForm, show, sized } from './dom.mjs';
+import {
+  clock, color, fillForm, keepDrawn, label, make, onSubmit, readForm, show, sized } from './dom.mjs';
 import { notesOf } from './explore.mjs';
 import { linesOf, nearest, piecesOf, reachOf, thinned } from './lines.mjs';
 import { readList, targetOfPlot } from './question.mjs';
@@ -18,10 +19,7 @@ export function start(section, { ask }) {
   const form = section.querySelector('form');
   const answer = section.querySelector('.answer');
   const asker = new Asker();
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    ask('plot', readForm(form));
-  });
+  onSubmit(form, () => ask('plot', readForm(form)));
 
   return async (params) => {
     fillForm(form, params);
